@@ -24,7 +24,7 @@ use crate::stored_config::StoredConfig;
 use crate::work::{self, Live};
 
 /// The page size of a list of works. Each work holds all of its objects until it is reduced.
-const WORKS_AT_ONCE: u32 = 20;
+const MAX_CACHED_WORKS: u32 = 20;
 
 /// A work, and its installation.
 pub struct OwnedWork {
@@ -103,7 +103,7 @@ impl Caches {
                 live: Arc::new(Live::of(work)),
             })
             .labels(&selector)
-            .pages(WORKS_AT_ONCE),
+            .pages(MAX_CACHED_WORKS),
             requests: Watch::projected(Api::all(client.clone()), |request| {
                 is_pending(&request).then(|| Arc::new(request))
             })
@@ -385,14 +385,14 @@ impl Run<'_> {
         &mut self,
         name: &'static str,
         watch: Watch<K, V>,
-        tell: impl Fn(&Caches, &Change<V>, &Queues) + Send + 'static,
+        enqueue: impl Fn(&Caches, &Change<V>, &Queues) + Send + 'static,
     ) where
         K: Resource<DynamicType = ()> + Clone + Debug + DeserializeOwned + Send + Sync + 'static,
         V: Send + Sync + 'static,
     {
         let (caches, queues) = (self.caches.clone(), self.queues.clone());
         let work = watch.run(self.tasks.stop(), move |change| {
-            tell(&caches, &change, &queues);
+            enqueue(&caches, &change, &queues);
         });
         self.tasks.spawn_infallible(name, work);
     }

@@ -108,7 +108,7 @@ pub struct AddOnFacts {
     /// The namespace in its spec.
     pub install_namespace: String,
     /// The namespace in its status.
-    pub told_namespace: Option<String>,
+    pub status_namespace: Option<String>,
     /// Whether it is terminating.
     pub is_deleting: bool,
 }
@@ -116,11 +116,11 @@ pub struct AddOnFacts {
 impl AddOnFacts {
     /// The facts of an add-on.
     pub fn of(addon: &ManagedClusterAddOn) -> Self {
-        let told = addon.status.as_ref().and_then(|s| s.namespace.clone());
+        let status_namespace = addon.status.as_ref().and_then(|s| s.namespace.clone());
         Self {
             annotations: addon.annotations().clone(),
             install_namespace: addon.spec.install_namespace.clone(),
-            told_namespace: told,
+            status_namespace,
             is_deleting: addon.metadata.deletion_timestamp.is_some(),
         }
     }
@@ -254,7 +254,7 @@ impl Inputs {
     }
 
     /// The facts of the cluster on which the agent runs; `None` if the hub does not know it.
-    pub fn home(&self) -> Option<&ClusterFacts> {
+    pub fn agent_cluster(&self) -> Option<&ClusterFacts> {
         match &self.hosting {
             None => Some(&self.cluster),
             Some(hosting) => hosting.facts.as_deref(),
@@ -263,8 +263,10 @@ impl Inputs {
 
     /// Whether the agent runs on the hub itself, as far as both have claimed their identity.
     pub fn runs_on_hub(&self) -> bool {
-        let home = self.home().and_then(|home| home.id.as_ref());
-        home.is_some() && home == self.hub_id.as_ref()
+        let agent_cluster = self
+            .agent_cluster()
+            .and_then(|agent_cluster| agent_cluster.id.as_ref());
+        agent_cluster.is_some() && agent_cluster == self.hub_id.as_ref()
     }
 }
 
@@ -277,14 +279,14 @@ pub fn install_namespace(cluster: &str, addon: &AddOnFacts, config: &Config) -> 
         Config::Some(spec) => spec.agent_install_namespace.clone(),
         // The agent must be removed from the namespace that it was installed into.
         Config::Unhashed | Config::Missing { .. } if addon.is_deleting => {
-            addon.told_namespace.clone()
+            addon.status_namespace.clone()
         }
         _ => None,
     };
-    let asked = || Some(addon.install_namespace.clone());
+    let from_spec = || Some(addon.install_namespace.clone());
     configured
         .filter(|name| !name.is_empty())
-        .or_else(asked)
+        .or_else(from_spec)
         .filter(|name| !name.is_empty())
         .unwrap_or_else(|| DEFAULT_NAMESPACE.to_owned())
 }

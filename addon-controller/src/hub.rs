@@ -13,41 +13,41 @@ use tokio::time::Instant;
 use crate::facts::ID_CLAIM;
 
 /// How long an absent identity is cached, unless the caller needs a fresh one.
-const PAUSE: Duration = Duration::from_secs(10);
+const CACHE_TTL: Duration = Duration::from_secs(10);
 
 /// How fresh the answer must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Freshness {
     /// A recently cached answer is good enough.
-    Lightly,
+    Cached,
     /// A deletion follows: the hub may have become a managed cluster in the meantime.
-    InEarnest,
+    Fresh,
 }
 
 /// The hub's identity, which it claims if it is a managed cluster too. Clones share the cache.
 #[derive(Clone)]
 pub struct HubIdentity {
     client: Client,
-    known: Arc<Mutex<Option<Known>>>,
+    cached: Arc<Mutex<Option<CachedIdentity>>>,
 }
 
 /// The identity, and when it was read.
-type Known = (Option<String>, Instant);
+type CachedIdentity = (Option<String>, Instant);
 
 impl HubIdentity {
     /// With an empty cache.
     pub fn new(client: Client) -> Self {
         Self {
             client,
-            known: Arc::default(),
+            cached: Arc::default(),
         }
     }
 
     /// The identity; `None` if the hub claims none: then it is not a managed cluster.
-    pub async fn get(&self, asked: Asked) -> Result<Option<String>, kube::Error> {
-        let known = self.known.lock().clone();
-        if let Some((id, at)) = known
-            && (id.is_some() || (asked == Asked::Lightly && at.elapsed() < PAUSE))
+    pub async fn get(&self, freshness: Freshness) -> Result<Option<String>, kube::Error> {
+        let cached = self.cached.lock().clone();
+        if let Some((id, at)) = cached
+            && (id.is_some() || (freshness == Freshness::Cached && at.elapsed() < CACHE_TTL))
         {
             return Ok(id);
         }
@@ -55,7 +55,7 @@ impl HubIdentity {
         let claim = not_found_as_none(claims.get(ID_CLAIM).await)?;
         let id = claim.map(|claim| claim.spec.value);
         let id = id.filter(|id| !id.is_empty());
-        *self.known.lock() = Some((id.clone(), Instant::now()));
+        *self.cached.lock() = Some((id.clone(), Instant::now()));
         Ok(id)
     }
 }

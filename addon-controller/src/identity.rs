@@ -52,8 +52,8 @@ pub fn side(object: &Value, is_hosted: bool) -> Result<Option<Side>, String> {
         return Ok(Some(Side::Managed));
     }
     let metadata = &object["metadata"];
-    let said = |map: &str| metadata[map][LOCATION].as_str();
-    match said("annotations").or_else(|| said("labels")) {
+    let location = |map: &str| metadata[map][LOCATION].as_str();
+    match location("annotations").or_else(|| location("labels")) {
         None | Some("managed") => Ok(Some(Side::Managed)),
         Some("hosting") => Ok(Some(Side::Hosting)),
         Some("none") => Ok(None),

@@ -122,8 +122,8 @@ async fn start(args: &Args, mut manager: Manager) -> Result<(), ManagerError> {
 }
 
 fn lease_namespace(args: &Args) -> Option<String> {
-    let asked = Some(args.namespace.clone()).filter(|name| !name.is_empty());
-    asked.or_else(client::own_namespace)
+    let requested = Some(args.namespace.clone()).filter(|name| !name.is_empty());
+    requested.or_else(client::own_namespace)
 }
 
 /// A reference to this Pod, for events about the hub's roles.

@@ -167,7 +167,7 @@ pub mod conditions {
 pub mod blocked {
     use crate::facts::FORCE_ANNOTATION;
 
-    fn way_out(why: &str) -> String {
+    fn with_force_hint(why: &str) -> String {
         format!(
             "{why}. To remove the add-on without that, annotate the ManagedClusterAddOn with \
              {FORCE_ANNOTATION}=true"
@@ -176,13 +176,13 @@ pub mod blocked {
     /// The add-on is paused.
     pub fn paused() -> (&'static str, String) {
         let why = "the add-on is paused by the annotation policy-addon-pause, so its agent is not told to clean up";
-        ("Paused", way_out(why))
+        ("Paused", with_force_hint(why))
     }
     /// The objects could not be rendered.
     pub fn not_rendered(error: &str) -> (&'static str, String) {
         (
             "NotRendered",
-            way_out(&format!("what cleans up cannot be rendered: {error}")),
+            with_force_hint(&format!("what cleans up cannot be rendered: {error}")),
         )
     }
     /// The cluster is not available.
@@ -190,12 +190,12 @@ pub mod blocked {
         let why = format!(
             "the cluster {cluster} does not answer, so its agent cannot be told to clean up"
         );
-        ("ClusterUnavailable", way_out(&why))
+        ("ClusterUnavailable", with_force_hint(&why))
     }
     /// The hook is still running, or its Pod does not start.
     pub fn running(work: &str) -> (&'static str, String) {
         let why = format!("the Pod of the ManifestWork {work} has not succeeded yet");
-        ("CleanupRunning", way_out(&why))
+        ("CleanupRunning", with_force_hint(&why))
     }
 }
 
@@ -256,7 +256,7 @@ pub const APPROVED: (&str, &str) = (
 );
 
 /// The reason of an event about an ignored setting.
-pub const NOT_HEEDED: &str = "InvalidConfiguration";
+pub const INVALID_CONFIGURATION: &str = "InvalidConfiguration";
 
 /// Nothing is installed without an owner.
 pub fn no_owner(installation: &Installation) -> String {

@@ -37,7 +37,7 @@ pub struct Desired {
 /// The kept part of a live work. Its objects are known by identity only: they would take most of the memory.
 #[derive(Clone, Debug)]
 pub struct Live {
-    /// Tells it from a later one of the same name.
+    /// Distinguishes it from a later one of the same name.
     pub uid: String,
     /// The precondition of a write.
     pub resource_version: String,
@@ -52,7 +52,7 @@ pub struct Live {
     /// Whether its objects are applied, if the agent has reported it.
     pub is_applied: Option<bool>,
     /// Namespaces in it that the work agent has orphaned: they stay when they leave the work.
-    pub lets_go: Vec<String>,
+    pub orphaned_namespaces: Vec<String>,
     /// The agent's report, which decides whether to apply the work again.
     pub report: Report,
     /// Whether its objects exist.
@@ -248,7 +248,7 @@ impl Live {
                 spec: work.spec.0.keys().cloned().collect(),
             },
             is_applied: condition("Applied"),
-            lets_go: lets_go(&work, &status),
+            orphaned_namespaces: orphaned_namespaces(&work, &status),
             report: Report::of(&work, &status),
             is_available: condition("Available") == Some(true),
             feedback: status
@@ -274,7 +274,7 @@ impl Live {
 
 /// The namespaces that the agent orphans when they leave the work, once it has applied the current spec to them.
 /// Failures of other objects do not matter.
-fn lets_go(work: &ManifestWork, status: &ManifestWorkStatus) -> Vec<String> {
+fn orphaned_namespaces(work: &ManifestWork, status: &ManifestWorkStatus) -> Vec<String> {
     let Some(option) = work.spec.0.get("deleteOption") else {
         return Vec::new();
     };

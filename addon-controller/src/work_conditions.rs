@@ -5,46 +5,52 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 /// A condition to set or remove.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Say {
+pub enum ConditionChange {
     /// Sets a condition.
-    That {
+    Set {
         /// The type of the condition.
         kind: &'static str,
         /// Whether its status is `True`.
-        is_so: bool,
+        is_true: bool,
         /// The reason in upper camel case.
         reason: &'static str,
         /// The message.
         message: String,
     },
     /// Removes a condition.
-    Nothing {
+    Remove {
         /// The type of the condition.
         kind: &'static str,
     },
 }
 
-impl Say {
+impl ConditionChange {
     /// Sets a condition to `True`.
-    pub fn yes(kind: &'static str, (reason, message): (&'static str, impl Into<String>)) -> Self {
-        Self::that(kind, true, reason, message.into())
+    pub fn set_true(
+        kind: &'static str,
+        (reason, message): (&'static str, impl Into<String>),
+    ) -> Self {
+        Self::set(kind, true, reason, message.into())
     }
 
     /// Sets a condition to `False`.
-    pub fn no(kind: &'static str, (reason, message): (&'static str, impl Into<String>)) -> Self {
-        Self::that(kind, false, reason, message.into())
+    pub fn set_false(
+        kind: &'static str,
+        (reason, message): (&'static str, impl Into<String>),
+    ) -> Self {
+        Self::set(kind, false, reason, message.into())
     }
 
     fn kind(&self) -> &'static str {
         match self {
-            Self::That { kind, .. } | Self::Nothing { kind } => kind,
+            Self::Set { kind, .. } | Self::Remove { kind } => kind,
         }
     }
 
-    fn that(kind: &'static str, is_so: bool, reason: &'static str, message: String) -> Self {
-        Self::That {
+    fn set(kind: &'static str, is_true: bool, reason: &'static str, message: String) -> Self {
+        Self::Set {
             kind,
-            is_so,
+            is_true,
             reason,
             message,
         }
@@ -52,25 +58,27 @@ impl Say {
 }
 
 /// The conditions after all changes. A time changes only with the status.
-pub fn after(present: &[Condition], said: &[Say], now: Timestamp) -> Vec<Condition> {
+pub fn after(present: &[Condition], changes: &[ConditionChange], now: Timestamp) -> Vec<Condition> {
     let mut conditions = present.to_vec();
-    for (at, say) in said.iter().enumerate() {
+    for (at, change) in changes.iter().enumerate() {
         // A later change of the same condition wins: a status must not flap.
-        if said[at + 1..]
+        if changes[at + 1..]
             .iter()
-            .any(|later| later.kind() == say.kind())
+            .any(|later| later.kind() == change.kind())
         {
             continue;
         }
-        match say {
-            Say::Nothing { kind } => conditions.retain(|condition| condition.type_ != *kind),
-            Say::That {
+        match change {
+            ConditionChange::Remove { kind } => {
+                conditions.retain(|condition| condition.type_ != *kind);
+            }
+            ConditionChange::Set {
                 kind,
-                is_so,
+                is_true,
                 reason,
                 message,
             } => {
-                let status = if *is_so { "True" } else { "False" };
+                let status = if *is_true { "True" } else { "False" };
                 let found = conditions.iter_mut().find(|found| found.type_ == *kind);
                 match found {
                     Some(condition) => {

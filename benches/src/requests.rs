@@ -11,7 +11,7 @@ use serde_json::json;
 const POLICIES: u32 = 50;
 const IDLE: Duration = Duration::from_mins(1);
 const QUIET: Duration = Duration::from_secs(5);
-const PATIENCE: Duration = Duration::from_mins(3);
+const TIMEOUT: Duration = Duration::from_mins(3);
 /// Our own programs; what the control plane and this program do is not counted.
 const OURS: [&str; 3] = [
     "governance-policy-propagator",
@@ -60,7 +60,7 @@ pub(crate) async fn measure(world: &World) -> Result<()> {
 /// What trails behind the last answer belongs to the policies too.
 async fn until_quiet(world: &World) -> Result<()> {
     let cluster = &world.cluster("c1")?.plane;
-    eventually("no request for five seconds", PATIENCE, || async {
+    eventually("no request for five seconds", TIMEOUT, || async {
         let marks = (world.hub.audit()?.mark()?, cluster.audit()?.mark()?);
         tokio::time::sleep(QUIET).await;
         let since = [

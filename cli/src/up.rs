@@ -19,11 +19,11 @@ use policies::Row;
 use table::Table;
 
 /// The interval between two reads of the hub.
-const EVERY: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long to wait for the end of the controllers.
-const MOMENT: Duration = Duration::from_secs(1);
+const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// The exit code when the fleet did not reach the state that `--wait` names.
-const NOT_YET: u8 = 2;
+const EXIT_NOT_REACHED: u8 = 2;
 
 /// What a fleet is made of, and until when it runs.
 // Each boolean is a separate flag.
@@ -127,7 +127,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
         outcome = &mut shown => {
             work.cancel();
             // All controllers end with this process: there is no need to wait longer for one.
-            let ended = tokio::time::timeout(MOMENT, controllers).await;
+            let ended = tokio::time::timeout(SHUTDOWN_TIMEOUT, controllers).await;
             let outcome = outcome?;
             if let Ok(ended) = ended {
                 ended?;
@@ -185,7 +185,7 @@ async fn show(
         }
         if waiting.is_some() && limit.is_some_and(|limit| Instant::now() >= limit) {
             output::line(format_args!("not reached within {} s", args.timeout));
-            return Ok(ExitCode::from(NOT_YET));
+            return Ok(ExitCode::from(EXIT_NOT_REACHED));
         }
         tokio::select! {
             () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
@@ -195,7 +195,7 @@ async fn show(
                 output::line(format_args!("reached after {seconds:.2} s"));
                 return Ok(ExitCode::SUCCESS);
             }
-            () = tokio::time::sleep(EVERY) => {}
+            () = tokio::time::sleep(POLL_INTERVAL) => {}
         }
     }
 }
@@ -212,6 +212,6 @@ async fn reached(fleet: &Fleet, wait: Wait) -> Result<Vec<Row>> {
         if is_current && table::is_reached(&policies, wait == Wait::Compliant) {
             return Ok(policies);
         }
-        tokio::time::sleep(EVERY).await;
+        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

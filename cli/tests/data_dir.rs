@@ -37,27 +37,27 @@ fn apiserver(data: &Path) -> Result<Output> {
     output.context("running reeve apiserver")
 }
 
-fn said(output: &Output) -> String {
+fn stderr(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Checks that a command failed with this error.
-fn refused(output: &Output, sentence: &str) -> Result<()> {
-    let said = said(output);
+fn assert_rejected(output: &Output, sentence: &str) -> Result<()> {
+    let stderr = stderr(output);
     ensure!(
         output.status.code() == Some(1),
-        "{:?}: {said}",
+        "{:?}: {stderr}",
         output.status
     );
-    ensure!(said.contains(sentence), "no {sentence:?} in {said}");
+    ensure!(stderr.contains(sentence), "no {sentence:?} in {stderr}");
     Ok(())
 }
 
 /// A folder in which a fleet was started once.
-fn kept() -> Result<TempDir> {
+fn started_data() -> Result<TempDir> {
     let folder = tempfile::tempdir()?;
     let output = up(folder.path())?;
-    ensure!(output.status.code() == Some(STARTED), "{}", said(&output));
+    ensure!(output.status.code() == Some(STARTED), "{}", stderr(&output));
     Ok(folder)
 }
 
@@ -102,8 +102,8 @@ fn data_dir_with_content_is_rejected_and_unchanged() -> Result<()> {
          empty or does not exist, for example {path}/reeve",
         path = folder.path().display()
     );
-    refused(&up(folder.path())?, &sentence)?;
-    refused(&apiserver(folder.path())?, &sentence)?;
+    assert_rejected(&up(folder.path())?, &sentence)?;
+    assert_rejected(&apiserver(folder.path())?, &sentence)?;
     unchanged(folder.path(), &before)?;
     Ok(())
 }
@@ -113,37 +113,37 @@ fn data_dir_of_volume_with_lost_and_found_is_rejected() -> Result<()> {
     let folder = tempfile::tempdir()?;
     fs::create_dir(folder.path().join("lost+found"))?;
     let before = state(folder.path())?;
-    refused(&up(folder.path())?, "for example")?;
+    assert_rejected(&up(folder.path())?, "for example")?;
     unchanged(folder.path(), &before)?;
     Ok(())
 }
 
 #[test]
 fn data_dir_of_other_command_is_rejected() -> Result<()> {
-    let folder = kept()?;
+    let folder = started_data()?;
     let before = state(folder.path())?;
     let sentence = "keeps the fleet of `reeve up`, not the API server of `reeve apiserver`";
-    refused(&apiserver(folder.path())?, sentence)?;
+    assert_rejected(&apiserver(folder.path())?, sentence)?;
     unchanged(folder.path(), &before)?;
 
     let folder = tempfile::tempdir()?;
     let marker = folder.path().join(MARKER);
     fs::write(&marker, r#"{"format":1,"keeps":"apiserver"}"#)?;
     let sentence = "keeps the API server of `reeve apiserver`, not the fleet of `reeve up`";
-    refused(&up(folder.path())?, sentence)
+    assert_rejected(&up(folder.path())?, sentence)
 }
 
 #[test]
 fn data_dir_of_later_version_is_rejected() -> Result<()> {
-    let folder = kept()?;
+    let folder = started_data()?;
     let marker = r#"{"format":7,"keeps":"a fleet of fleets"}"#;
     fs::write(folder.path().join(MARKER), marker)?;
     let before = state(folder.path())?;
     let sentence = "has data of format 7, and this version of Reeve reads formats up to 1";
-    refused(&up(folder.path())?, sentence)?;
+    assert_rejected(&up(folder.path())?, sentence)?;
     unchanged(folder.path(), &before)?;
     fs::write(folder.path().join(MARKER), "{}")?;
-    refused(&up(folder.path())?, "is not the marker of a data folder")
+    assert_rejected(&up(folder.path())?, "is not the marker of a data folder")
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn missing_data_dir_is_created_for_its_owner() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("not/yet");
     let output = up(&path)?;
-    ensure!(output.status.code() == Some(STARTED), "{}", said(&output));
+    ensure!(output.status.code() == Some(STARTED), "{}", stderr(&output));
     for inner in ["", "hub", "clusters", "clusters/cluster1"] {
         let mode = mode(&path.join(inner))?;
         ensure!(mode == 0o700, "{inner} has mode {mode:o}");
@@ -169,7 +169,7 @@ fn empty_data_dir_keeps_its_mode() -> Result<()> {
     set_mode(folder.path(), 0o755)?;
     for _ in 0..2 {
         let output = up(folder.path())?;
-        ensure!(output.status.code() == Some(STARTED), "{}", said(&output));
+        ensure!(output.status.code() == Some(STARTED), "{}", stderr(&output));
         let mode = mode(folder.path())?;
         ensure!(mode == 0o755, "its mode is {mode:o}");
     }
@@ -182,7 +182,7 @@ fn data_dir_of_interrupted_first_start_is_completed() -> Result<()> {
     fs::write(folder.path().join("lock"), "")?;
     fs::write(folder.path().join("reeve-data.draft"), r#"{"for"#)?;
     let output = up(folder.path())?;
-    ensure!(output.status.code() == Some(STARTED), "{}", said(&output));
+    ensure!(output.status.code() == Some(STARTED), "{}", stderr(&output));
     let marker = fs::read_to_string(folder.path().join(MARKER))?;
     ensure!(marker.contains("fleet"), "{marker}");
     Ok(())
@@ -199,7 +199,7 @@ fn data_dir_with_links_is_rejected_and_their_targets_are_unchanged() -> Result<(
         "hub/tokens.key",
         "clusters/cluster1/log.00000000000000000001",
     ] {
-        let folder = kept()?;
+        let folder = started_data()?;
         let elsewhere = tempfile::tempdir()?;
         let (link, target) = (folder.path().join(place), elsewhere.path().join("it"));
         fs::rename(&link, &target)?;
@@ -207,7 +207,7 @@ fn data_dir_with_links_is_rejected_and_their_targets_are_unchanged() -> Result<(
         symlink(&target, &link)?;
         let before = state(elsewhere.path())?;
         let sentence = format!("{} is a symbolic link", link.display());
-        refused(&up(folder.path())?, &sentence).with_context(|| place.to_owned())?;
+        assert_rejected(&up(folder.path())?, &sentence).with_context(|| place.to_owned())?;
         ensure!(state(elsewhere.path())? == before, "{place}");
     }
     Ok(())
@@ -215,23 +215,23 @@ fn data_dir_with_links_is_rejected_and_their_targets_are_unchanged() -> Result<(
 
 #[test]
 fn data_dir_with_other_entry_among_its_clusters_is_rejected() -> Result<()> {
-    let folder = kept()?;
+    let folder = started_data()?;
     let clusters = folder.path().join("clusters");
     let stray = clusters.join("Not_A_Cluster");
     fs::create_dir(&stray)?;
     let sentence = format!("{} cannot be the folder of a cluster", stray.display());
-    refused(&up(folder.path())?, &sentence)?;
+    assert_rejected(&up(folder.path())?, &sentence)?;
     fs::remove_dir(&stray)?;
     fs::write(clusters.join("notes"), "")?;
-    refused(&up(folder.path())?, "clusters/notes is not a folder")?;
+    assert_rejected(&up(folder.path())?, "clusters/notes is not a folder")?;
     fs::remove_file(clusters.join("notes"))?;
     fs::create_dir(clusters.join("hub"))?;
-    refused(&up(folder.path())?, "no cluster can be called hub")?;
+    assert_rejected(&up(folder.path())?, "no cluster can be called hub")?;
     fs::remove_dir(clusters.join("hub"))?;
     // Other entries beside hub and clusters are ignored.
     fs::create_dir(folder.path().join("lost+found"))?;
     let output = up(folder.path())?;
-    ensure!(output.status.code() == Some(STARTED), "{}", said(&output));
+    ensure!(output.status.code() == Some(STARTED), "{}", stderr(&output));
     Ok(())
 }
 
@@ -240,7 +240,7 @@ fn data_dir_that_is_a_file_is_rejected() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("file");
     fs::write(&path, "mine")?;
-    refused(&up(&path)?, "file is not a folder")?;
+    assert_rejected(&up(&path)?, "file is not a folder")?;
     ensure!(fs::read_to_string(&path)? == "mine");
     Ok(())
 }

@@ -39,11 +39,11 @@ fn script_succeeds_when_all_policies_are_evaluated() -> Result<()> {
         &["--policies", &path, "--once", "--wait", "evaluated"],
     )?;
     ensure!(output.status.code() == Some(0), "{}", text(&output));
-    let told = text(&output);
-    ensure!(told.contains("applied 3 objects"), "{told}");
+    let printed = text(&output);
+    ensure!(printed.contains("applied 3 objects"), "{printed}");
     ensure!(
-        told.contains("cluster1: NonCompliant  cluster2: NonCompliant"),
-        "{told}"
+        printed.contains("cluster1: NonCompliant  cluster2: NonCompliant"),
+        "{printed}"
     );
     let config = folder.path().join("reeve.kubeconfig");
     let mode = std::os::unix::fs::PermissionsExt::mode(&std::fs::metadata(&config)?.permissions());
@@ -92,10 +92,10 @@ fn object_that_cannot_be_applied_ends_fleet_and_is_named() -> Result<()> {
         &["--policies", "wrong.yaml", "--once", "--wait", "evaluated"],
     )?;
     ensure!(output.status.code() == Some(1), "{}", text(&output));
-    let told = text(&output);
+    let printed = text(&output);
     ensure!(
-        told.contains("wrong.yaml: x: the hub knows no Nope of example.com/v1"),
-        "{told}"
+        printed.contains("wrong.yaml: x: the hub knows no Nope of example.com/v1"),
+        "{printed}"
     );
     Ok(())
 }
@@ -119,10 +119,10 @@ fn second_start_on_a_folder_has_the_same_objects() -> Result<()> {
     ensure!(output.status.code() == Some(0), "{}", text(&output));
     let output = up(folder.path(), &arguments)?;
     ensure!(output.status.code() == Some(0), "{}", text(&output));
-    let told = text(&output);
+    let printed = text(&output);
     ensure!(
-        told.contains("cluster1: NonCompliant"),
-        "the policy is gone: {told}"
+        printed.contains("cluster1: NonCompliant"),
+        "the policy is gone: {printed}"
     );
     let config = std::fs::read_to_string(folder.path().join("reeve.kubeconfig"))?;
     ensure!(config.contains("name: cluster1"), "{config}");
@@ -130,7 +130,7 @@ fn second_start_on_a_folder_has_the_same_objects() -> Result<()> {
 }
 
 /// The timeout of processes that end.
-const LONG: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// A policy that wants an object on all clusters, with its placement and binding.
 fn policy(name: &str, wanted: &str) -> String {
@@ -274,7 +274,7 @@ impl Running {
 
     /// Waits for the end, with a timeout.
     fn ended(&mut self) -> Result<std::process::ExitStatus> {
-        let until = Instant::now() + LONG;
+        let until = Instant::now() + TIMEOUT;
         loop {
             if let Some(status) = self.child.try_wait()? {
                 return Ok(status);
@@ -354,10 +354,10 @@ fn fleet_with_closed_output_ends_without_error() -> Result<()> {
     // The reader closes the output, as head does. The fleet has nothing more to print.
     fleet.lines = None;
     let ended = fleet.ended()?;
-    let mut said = String::new();
-    std::io::Read::read_to_string(&mut errors, &mut said)?;
-    ensure!(ended.success(), "{ended}: {said}");
-    ensure!(!said.contains("panicked"), "{said}");
+    let mut stderr = String::new();
+    std::io::Read::read_to_string(&mut errors, &mut stderr)?;
+    ensure!(ended.success(), "{ended}: {stderr}");
+    ensure!(!stderr.contains("panicked"), "{stderr}");
     Ok(())
 }
 
@@ -406,14 +406,14 @@ fn second_fleet_in_same_folder_is_rejected_and_first_is_named() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let fleet = Running::start(folder.path(), &[])?;
     let output = up(folder.path(), &[])?;
-    let said = text(&output);
+    let stderr = text(&output);
     let want = format!(
         "reeve.kubeconfig is in use by reeve up (process {})",
         fleet.child.id()
     );
     ensure!(
-        output.status.code() == Some(1) && said.contains(&want),
-        "{said}"
+        output.status.code() == Some(1) && stderr.contains(&want),
+        "{stderr}"
     );
     Ok(())
 }
@@ -454,12 +454,12 @@ spec: {}
         folder.path(),
         &["--policies=p.yaml", "--once", "--wait=compliant"],
     )?;
-    let said = text(&output);
+    let stderr = text(&output);
     ensure!(
-        output.status.success() && said.contains("cluster2: Compliant"),
-        "{said}"
+        output.status.success() && stderr.contains("cluster2: Compliant"),
+        "{stderr}"
     );
-    ensure!(!said.contains("cluster1:"), "{said}");
+    ensure!(!stderr.contains("cluster1:"), "{stderr}");
     Ok(())
 }
 
@@ -492,14 +492,14 @@ spec: {severity: low, remediationAction: inform, object-templates: [{complianceT
             "--timeout=8",
         ],
     )?;
-    let said = text(&output);
-    ensure!(output.status.code() == Some(2), "{said}");
+    let stderr = text(&output);
+    ensure!(output.status.code() == Some(2), "{stderr}");
     for wanted in [
         "its namespace and name have 68 characters, at most 62 are possible",
         "OperatorPolicy op-config: no controller of this fleet evaluates it",
         "policies/stray                            error  a ConfigurationPolicy is not evaluated on the hub",
     ] {
-        ensure!(said.contains(wanted), "no {wanted:?} in {said}");
+        ensure!(stderr.contains(wanted), "no {wanted:?} in {stderr}");
     }
     Ok(())
 }
@@ -548,10 +548,10 @@ spec:
         "--wait=evaluated",
     ];
     let output = up(folder.path(), &arguments)?;
-    let said = text(&output);
+    let stderr = text(&output);
     ensure!(
-        output.status.success() && said.contains("applied 5 objects of objects"),
-        "{said}"
+        output.status.success() && stderr.contains("applied 5 objects of objects"),
+        "{stderr}"
     );
     Ok(())
 }

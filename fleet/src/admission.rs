@@ -12,9 +12,9 @@ const GROUP: &str = "cluster.open-cluster-management.io";
 /// Registration's admission of clusters and bindings on the hub.
 pub(crate) struct Registration;
 
-struct Asks<'a>(&'a Attributes<'a>);
+struct RequestUser<'a>(&'a Attributes<'a>);
 
-impl Writer for Asks<'_> {
+impl Writer for RequestUser<'_> {
     fn name(&self) -> &str {
         &self.0.user.user
     }
@@ -38,13 +38,13 @@ impl AdmissionPlugin for Registration {
         if of.kind.group != GROUP || of.operation == Operation::Delete || of.subresource.is_some() {
             return Ok(());
         }
-        let writer = Asks(of);
-        let said = match of.kind.resource.as_str() {
+        let writer = RequestUser(of);
+        let admitted = match of.kind.resource.as_str() {
             "managedclusters" => admit_cluster(old, new, Timestamp::now(), &writer),
             "managedclustersetbindings" => admit_binding(old, new, &writer),
             _ => Ok(()),
         };
-        said.map_err(|denied| refusal(of, &denied))
+        admitted.map_err(|denied| refusal(of, &denied))
     }
 }
 

@@ -12,7 +12,7 @@ use reeve_runtime::metrics::ControllerMetrics;
 use reeve_runtime::supervisor::TaskError;
 use tokio::task::JoinSet;
 
-use crate::placement::controller::{self, Means};
+use crate::placement::controller::{self, Deps};
 use crate::start::{Fleet, Member, Pods};
 use crate::{heartbeat, placement_rules, pods, registration};
 
@@ -73,7 +73,7 @@ pub enum ComponentError {
 }
 
 /// The flags that every component gets: no leader election, no health probes, no metrics server.
-const ALONE: [&str; 3] = [
+const IN_PROCESS_FLAGS: [&str; 3] = [
     "--leader-elect=false",
     "--metrics-bind-address=0",
     "--health-probe-bind-address=0",
@@ -109,9 +109,9 @@ impl Fleet {
         });
         all.spawn({
             let stop = stop.clone();
-            let means = Means::of(hub).tracked_by(&self.activity.component());
+            let deps = Deps::of(hub).tracked_by(&self.activity.component());
             async move {
-                let ended = controller::run(means, stop).await;
+                let ended = controller::run(deps, stop).await;
                 ended.map_err(|source| ComponentError::Hub {
                     name: "placement",
                     source,
@@ -246,7 +246,7 @@ fn flag(name: &str, path: &std::path::Path) -> OsString {
 fn with_all(name: &'static str, own: Vec<OsString>) -> Vec<OsString> {
     let mut all = vec![OsString::from(name)];
     all.extend(own);
-    all.extend(ALONE.map(OsString::from));
+    all.extend(IN_PROCESS_FLAGS.map(OsString::from));
     all
 }
 

@@ -15,7 +15,7 @@ use crate::private::write_private;
 /// The name of the extension that marks an entry as written by Reeve.
 const MARKER: &str = "reeve.open-cluster-management.io";
 /// How long to wait for another process's change of the file.
-const PATIENCE: Duration = Duration::from_secs(1);
+const LOCK_TIMEOUT: Duration = Duration::from_secs(1);
 /// How often to try to take the lock meanwhile.
 const POLL: Duration = Duration::from_millis(20);
 /// The lists of a kubeconfig, each with the key of the value of an entry.
@@ -191,7 +191,7 @@ struct Change(PathBuf);
 impl Change {
     fn begin(path: &Path) -> io::Result<Self> {
         let lock = lock_path(path);
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + LOCK_TIMEOUT;
         loop {
             match File::create_new(&lock) {
                 Ok(_) => return Ok(Self(lock)),

@@ -103,12 +103,12 @@ fn settled(pod: &Pod, now: Timestamp) -> Option<Value> {
     let first = first.map(|container| {
         // An init container with the policy `Always` runs beside the others.
         match container.restart_policy.as_deref() {
-            Some("Always") => told(container, &running(), true),
-            _ => told(container, &ended(), false),
+            Some("Always") => container_status(container, &running(), true),
+            _ => container_status(container, &ended(), false),
         }
     });
     let then = spec.containers.iter();
-    let then = then.map(|container| told(container, &running(), true));
+    let then = then.map(|container| container_status(container, &running(), true));
     let mut status = json!({
         "phase": "Running",
         "startTime": now,
@@ -125,7 +125,7 @@ fn settled(pod: &Pod, now: Timestamp) -> Option<Value> {
     Some(status)
 }
 
-fn told(container: &Container, state: &Value, started: bool) -> Value {
+fn container_status(container: &Container, state: &Value, started: bool) -> Value {
     json!({
         "name": container.name,
         "image": container.image.as_deref().unwrap_or_default(),

@@ -291,8 +291,8 @@ async fn join(hub: &Client, name: &str) -> Result<(), FleetError> {
     let renewed = merge(hub, &lease, &objects::renewal()).await;
     renewed.map_err(refused("the lease"))?;
     let path = format!("/apis/cluster.open-cluster-management.io/v1/managedclusters/{name}/status");
-    let told = merge(hub, &path, &objects::cluster_status(name)).await;
-    told.map_err(refused("the status"))
+    let merged = merge(hub, &path, &objects::cluster_status(name)).await;
+    merged.map_err(refused("the status"))
 }
 
 /// Merges a patch into an object at a path.

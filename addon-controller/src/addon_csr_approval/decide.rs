@@ -34,29 +34,36 @@ pub fn check(
     if !usages.iter().any(|usage| usage == CLIENT_AUTH) || !usages.iter().all(is_allowed) {
         return Err(unapproved::usages(&usages));
     }
-    let asked = request::read(&spec.request.0).map_err(|why| unapproved::unreadable(&why))?;
-    identity(&asked, installation)?;
+    let requested = request::read(&spec.request.0).map_err(|why| unapproved::unreadable(&why))?;
+    identity(&requested, installation)?;
     requester(request, &installation.cluster)
 }
 
-fn identity(asked: &request::Asked, installation: &Installation) -> Result<(), String> {
+fn identity(
+    requested: &request::RequestedIdentity,
+    installation: &Installation,
+) -> Result<(), String> {
     let Installation { cluster, addon } = installation;
     let user = addon.user(cluster);
-    if asked.common_names != [user.as_str()] {
-        let found = asked.common_names.join(", ");
+    if requested.common_names != [user.as_str()] {
+        let found = requested.common_names.join(", ");
         return Err(unapproved::common_name(&found, &user));
     }
     let groups = addon.groups(cluster);
-    let found: BTreeSet<&str> = asked.organizations.iter().map(String::as_str).collect();
+    let found: BTreeSet<&str> = requested.organizations.iter().map(String::as_str).collect();
     let mut expected: BTreeSet<&str> = groups.iter().map(String::as_str).collect();
     let is_exact = found == expected;
     expected.insert(AUTHENTICATED);
-    if asked.organizations.len() != found.len() || !(is_exact || found == expected) {
-        return Err(unapproved::organizations(&asked.organizations, &groups));
+    if requested.organizations.len() != found.len() || !(is_exact || found == expected) {
+        return Err(unapproved::organizations(&requested.organizations, &groups));
     }
     let dns = format!("{addon}.addon.open-cluster-management.io");
     let expected = format!("DNS:{dns}");
-    if asked.alternative_names.iter().any(|name| *name != expected) {
+    if requested
+        .alternative_names
+        .iter()
+        .any(|name| *name != expected)
+    {
         return Err(unapproved::alternative_names(&dns));
     }
     Ok(())

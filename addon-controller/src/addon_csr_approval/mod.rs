@@ -29,7 +29,7 @@ pub struct Approval {
     caches: Caches,
     events: EventRecorder,
     /// The last published reason for each request.
-    told: Mutex<HashMap<String, String>>,
+    reported_reasons: Mutex<HashMap<String, String>>,
 }
 
 impl Approval {
@@ -38,7 +38,7 @@ impl Approval {
         Arc::new(Self {
             caches,
             events,
-            told: Mutex::default(),
+            reported_reasons: Mutex::default(),
         })
     }
 
@@ -48,7 +48,7 @@ impl Approval {
         let request = self.caches.requests.get_valid(&key);
         let pending = request.filter(|request| is_pending(request));
         let Some(request) = pending else {
-            self.told.lock().remove(&name);
+            self.reported_reasons.lock().remove(&name);
             return Ok(Action::AwaitChange);
         };
         let Some(installation) = claimed_installation(&request) else {
@@ -106,7 +106,7 @@ impl Approval {
     /// Emits an event with the reason, once. The request may be approved later, when its cluster or add-on appears.
     fn leave(&self, request: &CertificateSigningRequest, why: String) {
         let name = request.name_any();
-        let is_known = self.told.lock().get(&name) == Some(&why);
+        let is_known = self.reported_reasons.lock().get(&name) == Some(&why);
         if is_known {
             return;
         }
@@ -118,6 +118,6 @@ impl Approval {
             warning: true,
         };
         self.events.emit_event(&request.object_ref(&()), &event);
-        self.told.lock().insert(name, why);
+        self.reported_reasons.lock().insert(name, why);
     }
 }

@@ -14,7 +14,7 @@ const ALTERNATIVE_NAMES: ObjectIdentifier = ObjectIdentifier::new_unwrap("2.5.29
 
 /// The content of a request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Asked {
+pub struct RequestedIdentity {
     /// The common names: the last is the user.
     pub common_names: Vec<String>,
     /// The organizations, which are the groups.
@@ -24,13 +24,13 @@ pub struct Asked {
 }
 
 /// Decodes `spec.request`, in PEM.
-pub fn read(pem: &[u8]) -> Result<Asked, der::Error> {
+pub fn read(pem: &[u8]) -> Result<RequestedIdentity, der::Error> {
     let request = CertReq::from_pem(pem)?;
-    let mut asked = Asked::default();
+    let mut requested = RequestedIdentity::default();
     for attribute in request.info.subject.0.iter().flat_map(|name| name.0.iter()) {
         match attribute.oid {
-            COMMON_NAME => asked.common_names.push(text(&attribute.value)?),
-            ORGANIZATION => asked.organizations.push(text(&attribute.value)?),
+            COMMON_NAME => requested.common_names.push(text(&attribute.value)?),
+            ORGANIZATION => requested.organizations.push(text(&attribute.value)?),
             _ => {}
         }
     }
@@ -43,12 +43,12 @@ pub fn read(pem: &[u8]) -> Result<Asked, der::Error> {
             for extension in extensions.0 {
                 if extension.extn_id == ALTERNATIVE_NAMES {
                     let names = SubjectAltName::from_der(extension.extn_value.as_bytes())?;
-                    asked.alternative_names.extend(names.0.iter().map(name));
+                    requested.alternative_names.extend(names.0.iter().map(name));
                 }
             }
         }
     }
-    Ok(asked)
+    Ok(requested)
 }
 
 fn text(value: &AttributeValue) -> Result<String, der::Error> {

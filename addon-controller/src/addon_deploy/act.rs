@@ -29,7 +29,7 @@ pub enum Written {
     /// The work is stored with this generation.
     Stored(i64),
     /// Another client was faster: the watch is about to deliver its write.
-    Overtaken,
+    Conflict,
 }
 
 fn failed(
@@ -82,8 +82,8 @@ pub async fn write(
             StatusReason::AlreadyExists if !is_ours(&api, desired).await => {
                 Err(failed("create", WORK, key)(error))
             }
-            StatusReason::AlreadyExists | StatusReason::Conflict => Ok(Written::Overtaken),
-            StatusReason::NotFound if live.is_some() => Ok(Written::Overtaken),
+            StatusReason::AlreadyExists | StatusReason::Conflict => Ok(Written::Conflict),
+            StatusReason::NotFound if live.is_some() => Ok(Written::Conflict),
             _ => Err(failed("write", WORK, key)(error)),
         },
     }
@@ -125,7 +125,7 @@ pub async fn delete(client: &Client, key: &ObjectKey, live: &Live) -> Result<(),
 }
 
 /// Changes fields of an add-on's status. Returns false after a conflict.
-pub async fn tell(
+pub async fn write_status(
     client: &Client,
     addon: &ManagedClusterAddOn,
     fields: Map<String, Value>,
@@ -137,10 +137,10 @@ pub async fn tell(
         "status": fields,
     });
     let parameters = PatchParams::default();
-    let told = api
+    let written = api
         .patch_status(&key.name, &parameters, &Patch::Merge(patch))
         .await;
-    match told {
+    match written {
         Ok(_) => Ok(true),
         Err(error) => match StatusReason::of(&error) {
             StatusReason::NotFound => Ok(true),

@@ -35,7 +35,7 @@ pub struct Layouts {
     /// On the hosting cluster.
     pub hosting: Vec<Vec<Identity>>,
     /// Namespaces on the managed cluster that the work agent keeps when they leave the work.
-    pub lets_go: BTreeSet<String>,
+    pub orphaned_namespaces: BTreeSet<String>,
     /// The works to apply again.
     pub reapplied: Reapplied,
 }
@@ -52,7 +52,7 @@ pub struct Works {
     /// The hook that cleans up on the hosting cluster.
     pub hosting_hook: Option<Hook>,
     /// Settings that were ignored, with the reasons.
-    pub complaints: Vec<String>,
+    pub ignored_settings: Vec<String>,
 }
 
 /// A work with a hook.
@@ -74,9 +74,9 @@ pub fn build(
     let rendered = render::render(inputs)?;
     let is_hosted = inputs.hosting.is_some();
     let installation = &inputs.installation;
-    let parting = parting(inputs, &rendered, layouts);
+    let retained_namespace = retained_namespace(inputs, &rendered, layouts);
     let [mut managed, mut hosting, mut hook, mut hosting_hook] = [const { Vec::new() }; 4];
-    for object in rendered.objects.into_iter().chain(parting) {
+    for object in rendered.objects.into_iter().chain(retained_namespace) {
         let Some(side) = side(&object, is_hosted).map_err(BuildError::Location)? else {
             continue;
         };
@@ -87,7 +87,7 @@ pub fn build(
             (Side::Hosting, true) => hosting_hook.push(object),
         }
     }
-    let home = inputs.hosting.as_ref().map_or("", |hosting| &hosting.name);
+    let hosting_cluster = inputs.hosting.as_ref().map_or("", |hosting| &hosting.name);
     let make = Make {
         installation,
         owner,
@@ -99,17 +99,25 @@ pub fn build(
     let cluster = &installation.cluster;
     Ok(Works {
         managed: make.works(cluster, managed, &layouts.managed, managed_names),
-        hosting: make.works(home, hosting, &layouts.hosting, hosting_names),
+        hosting: make.works(hosting_cluster, hosting, &layouts.hosting, hosting_names),
         hook: make.hook(cluster, &hook, names::hook(installation)),
-        hosting_hook: make.hook(home, &hosting_hook, names::hosting_hook(installation)),
-        complaints: rendered.complaints,
+        hosting_hook: make.hook(
+            hosting_cluster,
+            &hosting_hook,
+            names::hosting_hook(installation),
+        ),
+        ignored_settings: rendered.ignored_settings,
     })
 }
 
 /// The namespace of a cluster that turns out to be the hub: it must not be deleted with its work. The work agent
 /// deletes what a work no longer names, unless its orphan rule was applied before. So the work names the namespace
 /// until then.
-fn parting(inputs: &Inputs, rendered: &render::Rendered, layouts: &Layouts) -> Option<Value> {
+fn retained_namespace(
+    inputs: &Inputs,
+    rendered: &render::Rendered,
+    layouts: &Layouts,
+) -> Option<Value> {
     let cluster = &inputs.installation.cluster;
     let namespace = json!({
         "apiVersion": "v1",
@@ -125,8 +133,9 @@ fn parting(inputs: &Inputs, rendered: &render::Rendered, layouts: &Layouts) -> O
         .iter()
         .any(|object| Identity::of(object) == name);
     let is_held = layouts.managed.iter().flatten().any(|held| *held == name);
-    let is_parting = rendered.on_hub && is_held && !is_wanted && !layouts.lets_go.contains(cluster);
-    is_parting.then_some(namespace)
+    let is_retained =
+        rendered.on_hub && is_held && !is_wanted && !layouts.orphaned_namespaces.contains(cluster);
+    is_retained.then_some(namespace)
 }
 
 /// The fields that all works of an installation share.

@@ -14,7 +14,7 @@ use crate::facts::{Hosting, Inputs};
 use crate::messages::{blocked, conditions as texts};
 use crate::render::RenderError;
 use crate::work::{Live, names};
-use crate::work_conditions::{self, Say};
+use crate::work_conditions::{self, ConditionChange};
 
 /// The live state.
 pub struct View<'a> {
@@ -40,7 +40,7 @@ pub struct Plan {
     /// Works to delete.
     pub delete: Vec<ObjectKey>,
     /// The conditions to set.
-    pub say: Vec<Say>,
+    pub condition_changes: Vec<ConditionChange>,
     /// The change of the finalizers, after all other writes.
     pub finalizers: Option<Edit>,
 }
@@ -54,7 +54,7 @@ pub fn decide(view: &View<'_>) -> Plan {
         finalizers: Finalizers::new(view.finalizers, inputs.addon.is_deleting),
     };
     if inputs.addon.is_deleting && inputs.addon.is_forced() {
-        decision.let_go();
+        decision.release();
     } else {
         decision.managed();
         match &inputs.hosting {
@@ -65,7 +65,7 @@ pub fn decide(view: &View<'_>) -> Plan {
         if let Some(hosting) = &inputs.hosting {
             decision.hosting_hook(hosting);
         }
-        decision.why_it_stays();
+        decision.report_blocked_uninstall();
     }
     let Decision {
         mut plan,
@@ -80,7 +80,7 @@ pub fn decide(view: &View<'_>) -> Plan {
 }
 
 /// The works of an installation outside its own namespace: they have no owner.
-fn elsewhere<'a>(
+fn works_elsewhere<'a>(
     installation: &Installation,
     works: &'a BTreeMap<ObjectKey, Arc<Live>>,
 ) -> impl Iterator<Item = &'a ObjectKey> {
@@ -96,7 +96,7 @@ pub fn leftovers(
 ) -> Vec<ObjectKey> {
     let ownerless = works.iter().filter(|(_, live)| !live.is_owned);
     let mut left: Vec<ObjectKey> = ownerless.map(|(key, _)| key.clone()).collect();
-    left.extend(elsewhere(installation, works).cloned());
+    left.extend(works_elsewhere(installation, works).cloned());
     left.sort();
     left.dedup();
     left
@@ -113,13 +113,13 @@ impl Decision<'_> {
         self.view.inputs.addon.is_deleting
     }
 
-    fn say(&mut self, say: Say) {
-        self.plan.say.push(say);
+    fn change_condition(&mut self, change: ConditionChange) {
+        self.plan.condition_changes.push(change);
     }
 
     /// A user disabled the cleanup: removes all finalizers.
-    fn let_go(&mut self) {
-        let works = elsewhere(&self.view.inputs.installation, self.view.live);
+    fn release(&mut self) {
+        let works = works_elsewhere(&self.view.inputs.installation, self.view.live);
         self.plan.delete.extend(works.cloned());
         self.finalizers.drop_all();
     }
@@ -127,8 +127,8 @@ impl Decision<'_> {
     /// Decides about the works for the managed cluster.
     fn managed(&mut self) {
         let inputs = self.view.inputs;
-        let is_leaving = inputs.addon.is_deleting || inputs.cluster.is_deleting;
-        if is_leaving && !self.finalizers.hold(PRE_DELETE) {
+        let is_removed = inputs.addon.is_deleting || inputs.cluster.is_deleting;
+        if is_removed && !self.finalizers.hold(PRE_DELETE) {
             return;
         }
         let own = &inputs.installation.cluster;
@@ -141,11 +141,11 @@ impl Decision<'_> {
         let hook = names::hook(&inputs.installation);
         let present = |key: &ObjectKey| key.namespace == *own && key.name != hook;
         let works = self.view.wanted.map(|shapes| &shapes.managed[..]);
-        self.bring_about(texts::MANIFEST_APPLIED, works, present);
+        self.reconcile_works(texts::MANIFEST_APPLIED, works, present);
     }
 
     /// Writes and deletes until the works that are `ours` are the desired ones, and sets the condition.
-    fn bring_about(
+    fn reconcile_works(
         &mut self,
         kind: &'static str,
         wanted: Result<&[Shape], &BuildError>,
@@ -158,7 +158,10 @@ impl Decision<'_> {
                     BuildError::Render(error) => texts::not_rendered(&chain(error)),
                     BuildError::Location(_) => texts::not_built(error),
                 };
-                self.say(Say::no(kind, (texts::WORK_FAILED, message)));
+                self.change_condition(ConditionChange::set_false(
+                    kind,
+                    (texts::WORK_FAILED, message),
+                ));
                 return;
             }
         };
@@ -171,14 +174,20 @@ impl Decision<'_> {
         let applied = |shape: &Shape| self.view.live.get(&shape.key).and_then(|w| w.is_applied);
         let applied: Vec<Option<bool>> = wanted.iter().map(applied).collect();
         if wanted.is_empty() {
-            self.say(Say::yes(kind, (texts::APPLIED, texts::NOTHING_TO_APPLY)));
+            self.change_condition(ConditionChange::set_true(
+                kind,
+                (texts::APPLIED, texts::NOTHING_TO_APPLY),
+            ));
         } else if applied.contains(&Some(false)) {
-            self.say(Say::no(kind, texts::APPLY_FAILED));
+            self.change_condition(ConditionChange::set_false(kind, texts::APPLY_FAILED));
         } else if !applied.contains(&None) {
-            self.say(Say::yes(kind, (texts::APPLIED, texts::ALL_APPLIED)));
+            self.change_condition(ConditionChange::set_true(
+                kind,
+                (texts::APPLIED, texts::ALL_APPLIED),
+            ));
         } else if work_conditions::status(self.view.conditions, kind) == Some(false) {
             // The failed work was replaced, and the new one has no status yet.
-            self.say(Say::Nothing { kind });
+            self.change_condition(ConditionChange::Remove { kind });
         }
     }
 
@@ -195,13 +204,13 @@ impl Decision<'_> {
 
     /// The agent runs on its own cluster: deletes works elsewhere.
     fn without_host(&mut self) {
-        let works = elsewhere(&self.view.inputs.installation, self.view.live);
+        let works = works_elsewhere(&self.view.inputs.installation, self.view.live);
         self.plan.delete.extend(works.cloned());
         self.finalizers.drop_one(HOSTING_CLEANUP);
         self.finalizers.drop_one(HOSTING_PRE_DELETE);
         for kind in [texts::HOSTING_MANIFEST_APPLIED, texts::HOSTING_VALID] {
             if work_conditions::status(self.view.conditions, kind).is_some() {
-                self.say(Say::Nothing { kind });
+                self.change_condition(ConditionChange::Remove { kind });
             }
         }
     }
@@ -213,11 +222,11 @@ impl Decision<'_> {
             self.without_works_elsewhere();
             self.finalizers.drop_one(HOSTING_PRE_DELETE);
             let invalid = texts::hosting_invalid(&hosting.name);
-            self.say(Say::no(texts::HOSTING_VALID, invalid));
+            self.change_condition(ConditionChange::set_false(texts::HOSTING_VALID, invalid));
             return;
         };
         let valid = texts::hosting_valid(&hosting.name);
-        self.say(Say::yes(texts::HOSTING_VALID, valid));
+        self.change_condition(ConditionChange::set_true(texts::HOSTING_VALID, valid));
         if !self.finalizers.hold(HOSTING_PRE_DELETE) {
             if self.is_deleting() || facts.is_deleting {
                 self.without_works_elsewhere();
@@ -238,11 +247,11 @@ impl Decision<'_> {
             key.namespace != *own && (key.namespace != hosting.name || key.name != hook)
         };
         let works = self.view.wanted.map(|shapes| &shapes.hosting[..]);
-        self.bring_about(texts::HOSTING_MANIFEST_APPLIED, works, present);
+        self.reconcile_works(texts::HOSTING_MANIFEST_APPLIED, works, present);
     }
 
     fn without_works_elsewhere(&mut self) {
-        let works = elsewhere(&self.view.inputs.installation, self.view.live);
+        let works = works_elsewhere(&self.view.inputs.installation, self.view.live);
         self.plan.delete.extend(works.cloned());
         self.finalizers.drop_one(HOSTING_CLEANUP);
     }
@@ -299,28 +308,28 @@ impl Decision<'_> {
         let is_done = live.is_some_and(|live| live.has_succeeded(&hook.names));
         if is_done {
             let completed = texts::hook_completed(name);
-            self.say(Say::yes(texts::HOOK_COMPLETED, completed));
+            self.change_condition(ConditionChange::set_true(texts::HOOK_COMPLETED, completed));
             self.finalizers.drop_one(finalizer);
         } else {
             let waiting = texts::hook_not_completed(name);
-            self.say(Say::no(texts::HOOK_COMPLETED, waiting));
+            self.change_condition(ConditionChange::set_false(texts::HOOK_COMPLETED, waiting));
         }
         is_done
     }
 
     /// Sets a condition with the reason why a deletion waits.
-    fn why_it_stays(&mut self) {
+    fn report_blocked_uninstall(&mut self) {
         let inputs = self.view.inputs;
         let holds = [PRE_DELETE, HOSTING_PRE_DELETE];
         let waits = holds.iter().any(|name| self.finalizers.hold(name));
         if !self.is_deleting() || !waits {
             return;
         }
-        let home = inputs.hosting.as_ref();
-        let name = home.map_or(&inputs.installation.cluster, |hosting| &hosting.name);
+        let agent_cluster = inputs.hosting.as_ref();
+        let name = agent_cluster.map_or(&inputs.installation.cluster, |hosting| &hosting.name);
         let answers = inputs
-            .home()
-            .is_none_or(|home| home.is_available != Some(false));
+            .agent_cluster()
+            .is_none_or(|agent_cluster| agent_cluster.is_available != Some(false));
         let why = match self.view.wanted {
             Err(BuildError::Render(RenderError::Paused)) => blocked::paused(),
             Err(error) => blocked::not_rendered(&chain(error)),
@@ -331,7 +340,7 @@ impl Decision<'_> {
                 blocked::running(work.map_or("", |hook| &hook.work.key.name))
             }
         };
-        self.say(Say::yes(texts::UNINSTALL_BLOCKED, why));
+        self.change_condition(ConditionChange::set_true(texts::UNINSTALL_BLOCKED, why));
     }
 }
 

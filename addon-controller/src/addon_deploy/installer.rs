@@ -30,7 +30,7 @@ use crate::messages::{self, conditions as texts};
 use crate::registration::decide as registration;
 use crate::registration::{GrantError, Grants, Owners};
 use crate::work::Live;
-use crate::work_conditions::{self, Say};
+use crate::work_conditions::{self, ConditionChange};
 
 /// How often to try to remove the finalizers of a terminating add-on before the next reconcile.
 const FINAL_ATTEMPTS: usize = 5;
@@ -55,28 +55,28 @@ pub struct Installer {
     observer: Observer,
     grants: Grants,
     events: EventRecorder,
-    memory: Mutex<HashMap<Installation, Memory>>,
+    memo: Mutex<HashMap<Installation, Memo>>,
 }
 
 /// The memo of an installation: enough to skip a reconcile without changes.
 #[derive(Clone, Default)]
-struct Memory {
+struct Memo {
     /// The desired works, and the digest of their inputs.
     wanted: Option<(Digest, Arc<Shapes>)>,
     /// The digest and the generation of each write. The API server may store it with other bytes.
     settled: HashMap<ObjectKey, (Digest, i64)>,
     /// The published event messages.
-    told: BTreeSet<String>,
+    emitted: BTreeSet<String>,
 }
 
 /// The desired works: whole, or only their shapes from the memo.
-struct Wanted {
+struct DesiredWorks {
     shapes: Result<Arc<Shapes>, BuildError>,
     works: Option<Works>,
 }
 
 /// One reconcile of an add-on.
-struct Look<'a> {
+struct AddOnState<'a> {
     installation: &'a Installation,
     addon: &'a ManagedClusterAddOn,
     /// The owner of the works. `None` while the garbage collector deletes the add-on's dependents before the hook can
@@ -101,7 +101,7 @@ impl Installer {
             caches,
             grants,
             events,
-            memory: Mutex::default(),
+            memo: Mutex::default(),
         })
     }
 
@@ -113,11 +113,11 @@ impl Installer {
         let Some(addon) = self.caches.addon(&installation) else {
             if !self.caches.has_addon(&installation) {
                 // On a restored hub, works of an add-on that this process has never seen may exist.
-                let was_there = self.memory.lock().contains_key(&installation);
-                if was_there {
+                let is_known = self.memo.lock().contains_key(&installation);
+                if is_known {
                     self.clear(&installation).await?;
                 }
-                self.memory.lock().remove(&installation);
+                self.memo.lock().remove(&installation);
                 self.grants.forget(&installation);
             }
             return Ok(Action::AwaitChange);
@@ -126,7 +126,7 @@ impl Installer {
         let Some(cluster) = self.caches.cluster(&installation.cluster) else {
             // Without its cluster no agent is left to clean up.
             if is_deleting && !self.caches.knows_cluster(&installation.cluster) {
-                return self.let_go(&installation, &addon).await;
+                return self.release(&installation, &addon).await;
             }
             return Ok(Action::AwaitChange);
         };
@@ -135,7 +135,7 @@ impl Installer {
             return Ok(Action::AwaitChange);
         }
         let inputs = self.observer.inputs(&installation, &addon, cluster).await;
-        let look = Look {
+        let state = AddOnState {
             installation: &installation,
             addon: &addon,
             owner: (!Finalizers::is_foreground(addon.finalizers()))
@@ -144,16 +144,18 @@ impl Installer {
             live: self.caches.works(&installation),
             now: Timestamp::now().as_second(),
         };
-        self.look(&look).await
+        self.reconcile_addon(&state).await
     }
 
-    async fn look(&self, look: &Look<'_>) -> Result<Action, InstallError> {
-        let status = look.addon.status.clone().unwrap_or_default();
-        let mut fields = self.registration(look);
-        let granted = self.grant(look).await;
-        let mut said = vec![match &granted {
-            Ok(()) => Say::yes(texts::REGISTRATION_APPLIED, texts::PERMISSION_APPLIED),
-            Err(error) => Say::no(
+    async fn reconcile_addon(&self, state: &AddOnState<'_>) -> Result<Action, InstallError> {
+        let status = state.addon.status.clone().unwrap_or_default();
+        let mut fields = self.registration(state);
+        let granted = self.grant(state).await;
+        let mut condition_changes = vec![match &granted {
+            Ok(()) => {
+                ConditionChange::set_true(texts::REGISTRATION_APPLIED, texts::PERMISSION_APPLIED)
+            }
+            Err(error) => ConditionChange::set_false(
                 texts::REGISTRATION_APPLIED,
                 (texts::PERMISSION_FAILED, texts::permission_failed(error)),
             ),
@@ -162,42 +164,43 @@ impl Installer {
         // installed before that would be replaced at once.
         let is_introduced = !fields.contains_key("supportedConfigs");
         let mut outcome = Outcome::default();
-        if is_introduced || look.inputs.addon.is_deleting {
-            outcome = self.deploy(look, &status.conditions).await;
-            said.append(&mut outcome.said);
+        if is_introduced || state.inputs.addon.is_deleting {
+            outcome = self.deploy(state, &status.conditions).await;
+            condition_changes.append(&mut outcome.condition_changes);
         }
-        let conditions = work_conditions::after(&status.conditions, &said, Timestamp::now());
+        let conditions =
+            work_conditions::after(&status.conditions, &condition_changes, Timestamp::now());
         if conditions != status.conditions {
             fields.insert("conditions".to_owned(), json!(conditions));
         }
-        let mut is_current = !outcome.was_overtaken;
-        let is_told =
-            fields.is_empty() || act::tell(&self.caches.client, look.addon, fields).await?;
+        let mut is_current = !outcome.had_conflict;
+        let is_status_written = fields.is_empty()
+            || act::write_status(&self.caches.client, state.addon, fields).await?;
         if let Some(error) = outcome.error {
             return Err(error.into());
         }
         // The hook that has succeeded is deleted by now: with its finalizer it would run once more. So a deletion,
         // which cannot be undone, continues whatever else has changed meanwhile.
-        let is_final = look.inputs.addon.is_deleting;
+        let is_final = state.inputs.addon.is_deleting;
         if let Some(edit) = outcome
             .plan
             .finalizers
-            .filter(|_| is_current && (is_told || is_final))
+            .filter(|_| is_current && (is_status_written || is_final))
         {
             let attempts = if is_final { FINAL_ATTEMPTS } else { 1 };
             is_current = false;
             for _ in 0..attempts {
-                is_current = act::finalize(&self.caches.client, look.addon, &edit).await?;
+                is_current = act::finalize(&self.caches.client, state.addon, &edit).await?;
                 if is_current {
                     break;
                 }
             }
         }
-        is_current &= is_told;
+        is_current &= is_status_written;
         granted?;
         if is_current {
-            let spread = spread(look.installation);
-            let requeue_after = reapply::requeue_after(&look.inputs, &look.live, look.now);
+            let spread = spread(state.installation);
+            let requeue_after = reapply::requeue_after(&state.inputs, &state.live, state.now);
             Ok(Action::RequeueAfter(
                 requeue_after.map_or(spread, |after| after.min(spread)),
             ))
@@ -207,11 +210,11 @@ impl Installer {
     }
 
     /// The fields of the status for the agent's registration and the hashes of its configurations.
-    fn registration(&self, look: &Look<'_>) -> Map<String, Value> {
-        let status = look.addon.status.clone().unwrap_or_default();
-        let namespace = look.inputs.namespace();
-        let mut fields = registration::fields(look.installation, &status, &namespace);
-        let asked = &look.addon.spec.configs;
+    fn registration(&self, state: &AddOnState<'_>) -> Map<String, Value> {
+        let status = state.addon.status.clone().unwrap_or_default();
+        let namespace = state.inputs.namespace();
+        let mut fields = registration::fields(state.installation, &status, &namespace);
+        let asked = &state.addon.spec.configs;
         let observed = cma_config::observed(&self.caches, &status.config_references, asked);
         if let Some(references) = observed {
             fields.insert("configReferences".to_owned(), json!(references));
@@ -219,82 +222,82 @@ impl Installer {
         fields
     }
 
-    async fn grant(&self, look: &Look<'_>) -> Result<(), GrantError> {
+    async fn grant(&self, state: &AddOnState<'_>) -> Result<(), GrantError> {
         // A terminating add-on keeps its access, or its namespace accepts no new objects.
-        if look.inputs.addon.is_deleting {
+        if state.inputs.addon.is_deleting {
             return Ok(());
         }
-        let definition = self.observer.definition(look.installation.addon);
+        let definition = self.observer.definition(state.installation.addon);
         let owners = Owners {
-            addon: observe::owner_reference(look.addon, false),
+            addon: observe::owner_reference(state.addon, false),
             definition: definition.map(|found| observe::owner_reference(&*found, false)),
         };
-        let status = look.addon.status.as_ref();
+        let status = state.addon.status.as_ref();
         let registered =
-            status.and_then(|status| registration::token_subject(look.installation, status));
+            status.and_then(|status| registration::token_subject(state.installation, status));
         self.grants
-            .give(look.installation, &owners, registered)
+            .grant_access(state.installation, &owners, registered)
             .await
     }
 
     async fn deploy(
         &self,
-        look: &Look<'_>,
+        state: &AddOnState<'_>,
         present: &[k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition],
     ) -> Outcome {
-        let memory = self.memory.lock().get(look.installation).cloned();
-        let memory = memory.unwrap_or_default();
-        let mut wanted = self.wanted(look, &memory);
-        let finalizers = look.addon.metadata.finalizers.clone().unwrap_or_default();
+        let memo = self.memo.lock().get(state.installation).cloned();
+        let memo = memo.unwrap_or_default();
+        let mut wanted = self.wanted(state, &memo);
+        let finalizers = state.addon.metadata.finalizers.clone().unwrap_or_default();
         let is_settled = |key: &ObjectKey, shape: &Shape, live: &Live| {
-            memory.settled.get(key) == Some(&(shape.digest, live.generation))
+            memo.settled.get(key) == Some(&(shape.digest, live.generation))
         };
         let plan = decide::decide(&View {
-            inputs: &look.inputs,
+            inputs: &state.inputs,
             finalizers: &finalizers,
             conditions: present,
-            live: &look.live,
+            live: &state.live,
             wanted: wanted.shapes.as_deref(),
             is_settled: &is_settled,
         });
         let mut outcome = Outcome {
-            said: plan.say.clone(),
+            condition_changes: plan.condition_changes.clone(),
             plan,
             ..Outcome::default()
         };
         if !outcome.plan.write.is_empty() && wanted.works.is_none() {
-            wanted.works = build(look).ok();
+            wanted.works = build(state).ok();
         }
-        self.act(look, wanted.works.as_ref(), &mut outcome).await;
+        self.act(state, wanted.works.as_ref(), &mut outcome).await;
         outcome
     }
 
     /// The desired works. They are built anew only when one of their inputs has changed.
-    fn wanted(&self, look: &Look<'_>, memory: &Memory) -> Wanted {
-        let layouts = layouts(look);
-        let config_hash = config_hash(look);
-        let key = Digest::of(&(&look.inputs, &layouts, &config_hash, &look.owner));
-        if let Some((known, shapes)) = &memory.wanted
+    fn wanted(&self, state: &AddOnState<'_>, memo: &Memo) -> DesiredWorks {
+        let layouts = layouts(state);
+        let config_hash = config_hash(state);
+        let key = Digest::of(&(&state.inputs, &layouts, &config_hash, &state.owner));
+        if let Some((known, shapes)) = &memo.wanted
             && *known == key
         {
-            return Wanted {
+            return DesiredWorks {
                 shapes: Ok(Arc::clone(shapes)),
                 works: None,
             };
         }
-        match build(look) {
+        match build(state) {
             Ok(works) => {
                 let shapes = Arc::new(Shapes::of(&works));
-                self.complain(look, &works.complaints);
-                let mut memory = self.memory.lock();
-                let memory = memory.entry(look.installation.clone()).or_default();
-                memory.wanted = Some((key, Arc::clone(&shapes)));
-                Wanted {
+                self.emit_ignored_settings(state, &works.ignored_settings);
+                let mut memo = self.memo.lock();
+                let memo = memo.entry(state.installation.clone()).or_default();
+                memo.wanted = Some((key, Arc::clone(&shapes)));
+                DesiredWorks {
                     shapes: Ok(shapes),
                     works: Some(works),
                 }
             }
-            Err(error) => Wanted {
+            Err(error) => DesiredWorks {
                 shapes: Err(error),
                 works: None,
             },
@@ -302,57 +305,58 @@ impl Installer {
     }
 
     /// Emits an event for each ignored setting, once.
-    fn complain(&self, look: &Look<'_>, complaints: &[String]) {
-        let complaints: BTreeSet<String> = complaints.iter().cloned().collect();
-        let told = {
-            let mut memory = self.memory.lock();
-            let memory = memory.entry(look.installation.clone()).or_default();
-            std::mem::replace(&mut memory.told, complaints.clone())
+    fn emit_ignored_settings(&self, state: &AddOnState<'_>, ignored_settings: &[String]) {
+        let ignored_settings: BTreeSet<String> = ignored_settings.iter().cloned().collect();
+        let emitted = {
+            let mut memo = self.memo.lock();
+            let memo = memo.entry(state.installation.clone()).or_default();
+            std::mem::replace(&mut memo.emitted, ignored_settings.clone())
         };
-        for complaint in complaints.difference(&told) {
-            tracing::warn!(installation = %look.installation, "{complaint}");
+        for ignored_setting in ignored_settings.difference(&emitted) {
+            tracing::warn!(installation = %state.installation, "{ignored_setting}");
             let event = InformationalEvent {
-                reason: messages::NOT_HEEDED,
-                action: messages::NOT_HEEDED,
-                note: complaint,
+                reason: messages::INVALID_CONFIGURATION,
+                action: messages::INVALID_CONFIGURATION,
+                note: ignored_setting,
                 warning: true,
             };
-            self.events.emit_event(&look.addon.object_ref(&()), &event);
+            self.events.emit_event(&state.addon.object_ref(&()), &event);
         }
     }
 
-    async fn act(&self, look: &Look<'_>, works: Option<&Works>, outcome: &mut Outcome) {
+    async fn act(&self, state: &AddOnState<'_>, works: Option<&Works>, outcome: &mut Outcome) {
         let client = &self.caches.client;
         for key in &outcome.plan.write {
             let Some(desired) = works.and_then(|works| works.get(key)) else {
                 continue;
             };
-            let live = look.live.get(key).map(|live| &**live);
+            let live = state.live.get(key).map(|live| &**live);
             match act::write(client, desired, live).await {
                 Ok(Written::Stored(generation)) => {
-                    let mut memory = self.memory.lock();
-                    let memory = memory.entry(look.installation.clone()).or_default();
+                    let mut memo = self.memo.lock();
+                    let memo = memo.entry(state.installation.clone()).or_default();
                     let written = (desired.digest, generation);
-                    memory.settled.insert(key.clone(), written);
+                    memo.settled.insert(key.clone(), written);
                 }
-                Ok(Written::Overtaken) => outcome.was_overtaken = true,
+                Ok(Written::Conflict) => outcome.had_conflict = true,
                 Err(error) => {
-                    let is_managed = key.namespace == look.installation.cluster;
+                    let is_managed = key.namespace == state.installation.cluster;
                     let kind = if is_managed {
                         texts::MANIFEST_APPLIED
                     } else {
                         texts::HOSTING_MANIFEST_APPLIED
                     };
                     let message = texts::work_refused(&error);
-                    outcome
-                        .said
-                        .push(Say::no(kind, (texts::WORK_FAILED, message)));
+                    outcome.condition_changes.push(ConditionChange::set_false(
+                        kind,
+                        (texts::WORK_FAILED, message),
+                    ));
                     outcome.error = Some(error);
                 }
             }
         }
         for key in &outcome.plan.delete {
-            let Some(live) = look.live.get(key) else {
+            let Some(live) = state.live.get(key) else {
                 continue;
             };
             if let Err(error) = act::delete(client, key, live).await {
@@ -372,7 +376,7 @@ impl Installer {
         Ok(())
     }
 
-    async fn let_go(
+    async fn release(
         &self,
         installation: &Installation,
         addon: &ManagedClusterAddOn,
@@ -394,27 +398,31 @@ impl Installer {
 #[derive(Default)]
 struct Outcome {
     plan: Plan,
-    said: Vec<Say>,
-    was_overtaken: bool,
+    condition_changes: Vec<ConditionChange>,
+    had_conflict: bool,
     error: Option<ActError>,
 }
 
-fn layouts(look: &Look<'_>) -> build::Layouts {
-    observe::layouts(&look.inputs, &look.live, look.now)
+fn layouts(state: &AddOnState<'_>) -> build::Layouts {
+    observe::layouts(&state.inputs, &state.live, state.now)
 }
 
-fn config_hash(look: &Look<'_>) -> Option<String> {
-    let references = look.addon.status.as_ref().map(|s| &s.config_references[..]);
+fn config_hash(state: &AddOnState<'_>) -> Option<String> {
+    let references = state
+        .addon
+        .status
+        .as_ref()
+        .map(|s| &s.config_references[..]);
     build::config_hash(references.unwrap_or_default())
 }
 
-fn build(look: &Look<'_>) -> Result<Works, BuildError> {
-    let hash = config_hash(look);
+fn build(state: &AddOnState<'_>) -> Result<Works, BuildError> {
+    let hash = config_hash(state);
     build::build(
-        &look.inputs,
-        look.owner.as_ref(),
+        &state.inputs,
+        state.owner.as_ref(),
         hash.as_deref(),
-        &layouts(look),
+        &layouts(state),
     )
 }
 
@@ -422,5 +430,5 @@ fn build(look: &Look<'_>) -> Result<Works, BuildError> {
 fn spread(installation: &Installation) -> Duration {
     let digest = Digest::of(&installation.to_string()).to_string();
     let seconds = u64::from_str_radix(&digest[..4], 16).unwrap_or_default() % 3600;
-    Grants::look_again() + Duration::from_secs(seconds)
+    Grants::recheck_interval() + Duration::from_secs(seconds)
 }

@@ -18,7 +18,7 @@ use crate::facts::{
     AddOnFacts, ClusterFacts, Config, Environment, Hosting, Inputs, Siblings, deployment_config,
     install_namespace,
 };
-use crate::hub::{Asked, HubIdentity};
+use crate::hub::{Freshness, HubIdentity};
 use crate::identity::Identity;
 use crate::work::{Live, names};
 
@@ -28,7 +28,7 @@ pub struct Observer {
     hub: HubIdentity,
     environment: Arc<Environment>,
     /// Configurations that existed once: a terminating add-on may still need one that was deleted.
-    remembered: Mutex<HashMap<ObjectKey, Arc<DeploymentSettings>>>,
+    cached_settings: Mutex<HashMap<ObjectKey, Arc<DeploymentSettings>>>,
 }
 
 impl Observer {
@@ -38,7 +38,7 @@ impl Observer {
             hub: HubIdentity::new(caches.client.clone()),
             caches,
             environment: Arc::new(environment),
-            remembered: Mutex::default(),
+            cached_settings: Mutex::default(),
         }
     }
 
@@ -64,14 +64,16 @@ impl Observer {
             hub_id: None,
             environment: Arc::clone(&self.environment),
         };
-        let may_be_hub = inputs.home().is_some_and(|home| home.id.is_some());
+        let may_be_hub = inputs
+            .agent_cluster()
+            .is_some_and(|agent_cluster| agent_cluster.id.is_some());
         if installation.addon == Addon::Framework && may_be_hub {
-            let asked = if inputs.addon.is_deleting {
-                Asked::InEarnest
+            let freshness = if inputs.addon.is_deleting {
+                Freshness::Fresh
             } else {
-                Asked::Lightly
+                Freshness::Cached
             };
-            inputs.hub_id = self.hub.get(asked).await?;
+            inputs.hub_id = self.hub.get(freshness).await?;
         }
         Ok(inputs)
     }
@@ -122,7 +124,7 @@ impl Observer {
         {
             Some(Ok(settings)) => {
                 let kept = Arc::clone(&settings);
-                self.remembered.lock().insert(key, kept);
+                self.cached_settings.lock().insert(key, kept);
                 Config::Some(settings)
             }
             Some(Err(why)) => Config::Missing {
@@ -130,8 +132,8 @@ impl Observer {
             },
             None => {
                 let is_deleting = addon.metadata.deletion_timestamp.is_some();
-                let remembered = self.remembered.lock().get(&key).cloned();
-                match remembered.filter(|_| is_deleting) {
+                let cached_settings = self.cached_settings.lock().get(&key).cloned();
+                match cached_settings.filter(|_| is_deleting) {
                     Some(settings) => Config::Some(settings),
                     None => Config::Missing {
                         name: key.to_string(),
@@ -182,7 +184,9 @@ pub fn layouts(inputs: &Inputs, live: &BTreeMap<ObjectKey, Arc<Live>>, now: i64)
     let own = |key: &ObjectKey| key.namespace == installation.cluster;
     let works = live.iter().filter(|(key, _)| own(key));
     Layouts {
-        lets_go: works.flat_map(|(_, live)| live.lets_go.clone()).collect(),
+        orphaned_namespaces: works
+            .flat_map(|(_, live)| live.orphaned_namespaces.clone())
+            .collect(),
         managed: of(&installation.cluster, &|index| {
             names::deploy(installation, index)
         }),

@@ -23,7 +23,7 @@ use crate::work::Live;
 use crate::work_conditions;
 
 /// A hub with one add-on, on which plans are executed.
-struct Story {
+struct FakeHub {
     inputs: Inputs,
     finalizers: Vec<String>,
     conditions: Vec<Condition>,
@@ -32,7 +32,7 @@ struct Story {
     now: i64,
 }
 
-impl Story {
+impl FakeHub {
     fn new(inputs: Inputs) -> Self {
         Self {
             inputs,
@@ -52,7 +52,7 @@ impl Story {
     }
 
     /// Reconciles once, executes the plan, and returns it.
-    fn look(&mut self) -> Plan {
+    fn reconcile(&mut self) -> Plan {
         let live = self.live();
         let owner = OwnerReference {
             kind: "ManagedClusterAddOn".to_owned(),
@@ -86,8 +86,11 @@ impl Story {
         for key in &plan.delete {
             self.works.remove(key);
         }
-        self.conditions =
-            work_conditions::after(&self.conditions, &plan.say, jiff::Timestamp::UNIX_EPOCH);
+        self.conditions = work_conditions::after(
+            &self.conditions,
+            &plan.condition_changes,
+            jiff::Timestamp::UNIX_EPOCH,
+        );
         if let Some(edit) = &plan.finalizers {
             self.finalizers = edit.apply(&self.finalizers);
         }
@@ -102,7 +105,7 @@ impl Story {
                 self.conditions.clone(),
                 self.works.clone(),
             );
-            self.look();
+            self.reconcile();
             let after = (
                 self.finalizers.clone(),
                 self.conditions.clone(),
@@ -166,7 +169,7 @@ impl Story {
         self.works.keys().map(ToString::to_string).collect()
     }
 
-    fn says(&self, kind: &str) -> Option<(&str, &str, &str)> {
+    fn condition(&self, kind: &str) -> Option<(&str, &str, &str)> {
         let found = self.conditions.iter().find(|found| found.type_ == kind)?;
         Some((&found.status, &found.reason, &found.message))
     }
@@ -180,115 +183,112 @@ const APPLIED: (&str, &str, &str) = (
 
 #[test]
 fn default_mode_from_installation_to_removal() {
-    let mut story = Story::new(inputs(Addon::ConfigPolicy));
-    story.settle();
+    let mut fake = FakeHub::new(inputs(Addon::ConfigPolicy));
+    fake.settle();
+    assert_eq!(fake.names(), ["c1/addon-config-policy-controller-deploy-0"]);
+    assert_eq!(fake.finalizers, [PRE_DELETE]);
     assert_eq!(
-        story.names(),
-        ["c1/addon-config-policy-controller-deploy-0"]
-    );
-    assert_eq!(story.finalizers, [PRE_DELETE]);
-    assert_eq!(
-        story.says(texts::MANIFEST_APPLIED),
+        fake.condition(texts::MANIFEST_APPLIED),
         None,
-        "nobody has said anything"
+        "no work has a status"
     );
-    story.apply(true);
-    story.settle();
-    assert_eq!(story.says(texts::MANIFEST_APPLIED), Some(APPLIED));
-    story.inputs.addon.is_deleting = true;
-    story.settle();
+    fake.apply(true);
+    fake.settle();
+    assert_eq!(fake.condition(texts::MANIFEST_APPLIED), Some(APPLIED));
+    fake.inputs.addon.is_deleting = true;
+    fake.settle();
     let deployment =
-        story.works[&ObjectKey::new("c1", "addon-config-policy-controller-deploy-0")].to_string();
+        fake.works[&ObjectKey::new("c1", "addon-config-policy-controller-deploy-0")].to_string();
     assert!(deployment.contains(r#""policy.open-cluster-management.io/uninstalling":"true""#));
     let hook = "addon-config-policy-controller-pre-delete";
-    assert_eq!(story.names()[1], format!("c1/{hook}"));
+    assert_eq!(fake.names()[1], format!("c1/{hook}"));
     let waiting = "hook manifestWork addon-config-policy-controller-pre-delete is not completed.";
     let expected = ("False", "HookManifestIsNotCompleted", waiting);
-    assert_eq!(story.says(texts::HOOK_COMPLETED), Some(expected));
-    story.clean_up("Running");
-    story.settle();
-    assert_eq!(story.finalizers, [PRE_DELETE]);
-    story.clean_up("Succeeded");
-    story.settle();
-    assert!(story.finalizers.is_empty());
+    assert_eq!(fake.condition(texts::HOOK_COMPLETED), Some(expected));
+    fake.clean_up("Running");
+    fake.settle();
+    assert_eq!(fake.finalizers, [PRE_DELETE]);
+    fake.clean_up("Succeeded");
+    fake.settle();
+    assert!(fake.finalizers.is_empty());
     let done = "hook manifestWork addon-config-policy-controller-pre-delete is completed.";
     let expected = ("True", "HookManifestIsCompleted", done);
-    assert_eq!(story.says(texts::HOOK_COMPLETED), Some(expected));
+    assert_eq!(fake.condition(texts::HOOK_COMPLETED), Some(expected));
 }
 
 #[test]
 fn hosted_mode_from_installation_to_removal() {
-    let mut story = Story::new(hosted(Addon::Framework));
-    let plan = story.look();
+    let mut fake = FakeHub::new(hosted(Addon::Framework));
+    let plan = fake.reconcile();
     assert!(
         plan.write.is_empty(),
         "works there have no owner: the finalizer comes first"
     );
-    story.settle();
+    fake.settle();
     let deploy = "host/addon-governance-policy-framework-deploy-hosting-c1-0";
-    assert_eq!(story.names(), [deploy]);
-    assert_eq!(story.finalizers.len(), 2);
+    assert_eq!(fake.names(), [deploy]);
+    assert_eq!(fake.finalizers.len(), 2);
     let valid = "hosting cluster host is a managed cluster of the hub";
     assert_eq!(
-        story.says(texts::HOSTING_VALID),
+        fake.condition(texts::HOSTING_VALID),
         Some(("True", "HostingClusterValid", valid))
     );
-    story.apply(true);
-    story.settle();
-    assert_eq!(story.says(texts::HOSTING_MANIFEST_APPLIED), Some(APPLIED));
+    fake.apply(true);
+    fake.settle();
+    assert_eq!(
+        fake.condition(texts::HOSTING_MANIFEST_APPLIED),
+        Some(APPLIED)
+    );
     let nothing = ("True", "AddonManifestApplied", "no manifest need to apply");
-    assert_eq!(story.says(texts::MANIFEST_APPLIED), Some(nothing));
-    story.inputs.addon.is_deleting = true;
-    story.settle();
+    assert_eq!(fake.condition(texts::MANIFEST_APPLIED), Some(nothing));
+    fake.inputs.addon.is_deleting = true;
+    fake.settle();
     let hook = "host/addon-governance-policy-framework-pre-delete-hosting-c1";
-    assert_eq!(story.names(), [deploy, hook]);
-    story.clean_up("Succeeded");
-    story.settle();
-    assert_eq!(story.names(), Vec::<String>::new());
-    assert!(story.finalizers.is_empty());
+    assert_eq!(fake.names(), [deploy, hook]);
+    fake.clean_up("Succeeded");
+    fake.settle();
+    assert_eq!(fake.names(), Vec::<String>::new());
+    assert!(fake.finalizers.is_empty());
 }
 
 #[test]
 fn hosting_cluster_unknown_to_hub_is_invalid() {
-    let mut story = Story::new(hosted(Addon::Framework));
-    story.settle();
-    story.inputs.hosting.as_mut().unwrap().facts = None;
-    story.settle();
-    assert_eq!(story.names(), Vec::<String>::new());
+    let mut fake = FakeHub::new(hosted(Addon::Framework));
+    fake.settle();
+    fake.inputs.hosting.as_mut().unwrap().facts = None;
+    fake.settle();
+    assert_eq!(fake.names(), Vec::<String>::new());
     let invalid = "hosting cluster host is not a managed cluster of the hub";
     assert_eq!(
-        story.says(texts::HOSTING_VALID),
+        fake.condition(texts::HOSTING_VALID),
         Some(("False", "HostingClusterInvalid", invalid))
     );
-    assert!(!story.finalizers.contains(&HOSTING_CLEANUP.to_owned()));
+    assert!(!fake.finalizers.contains(&HOSTING_CLEANUP.to_owned()));
 }
 
 #[test]
 fn addon_137_change_from_hosted_to_default_deletes_hosted_works() {
-    let mut story = Story::new(hosted(Addon::ConfigPolicy));
-    story.settle();
+    let mut fake = FakeHub::new(hosted(Addon::ConfigPolicy));
+    fake.settle();
     let default = inputs(Addon::ConfigPolicy);
-    (story.inputs.addon, story.inputs.hosting) = (default.addon, None);
-    story.settle();
-    assert_eq!(
-        story.names(),
-        ["c1/addon-config-policy-controller-deploy-0"]
-    );
-    assert_eq!(story.finalizers, [PRE_DELETE]);
-    assert_eq!(story.says(texts::HOSTING_VALID), None);
+    (fake.inputs.addon, fake.inputs.hosting) = (default.addon, None);
+    fake.settle();
+    assert_eq!(fake.names(), ["c1/addon-config-policy-controller-deploy-0"]);
+    assert_eq!(fake.finalizers, [PRE_DELETE]);
+    assert_eq!(fake.condition(texts::HOSTING_VALID), None);
 }
 
 #[test]
 fn change_of_hosting_cluster_moves_works() {
-    let mut story = Story::new(hosted(Addon::ConfigPolicy));
-    story.settle();
-    story.inputs.hosting.as_mut().unwrap().name = "second".to_owned();
-    story.settle();
+    let mut fake = FakeHub::new(hosted(Addon::ConfigPolicy));
+    fake.settle();
+    fake.inputs.hosting.as_mut().unwrap().name = "second".to_owned();
+    fake.settle();
     assert_eq!(
-        story.names(),
+        fake.names(),
         ["second/addon-config-policy-controller-deploy-hosting-c1-0"]
     );
-    assert!(story.finalizers.contains(&HOSTING_PRE_DELETE.to_owned()));
+    assert!(fake.finalizers.contains(&HOSTING_PRE_DELETE.to_owned()));
 }
 
 #[test]
@@ -297,44 +297,44 @@ fn addon_on_hub_without_hook_is_removed_at_once() {
         "addon.open-cluster-management.io/on-multicluster-hub",
         "true",
     )];
-    let mut story = Story::new(annotated(Addon::Framework, &pairs));
-    story.settle();
-    assert!(story.finalizers.is_empty(), "there is no hook");
+    let mut fake = FakeHub::new(annotated(Addon::Framework, &pairs));
+    fake.settle();
+    assert!(fake.finalizers.is_empty(), "there is no hook");
     // An add-on that had a hook before its cluster was recognized as the hub must not keep its finalizer.
-    story.finalizers.push(PRE_DELETE.to_owned());
-    story.settle();
-    assert!(story.finalizers.is_empty());
+    fake.finalizers.push(PRE_DELETE.to_owned());
+    fake.settle();
+    assert!(fake.finalizers.is_empty());
 }
 
 #[test]
 fn condition_follows_work_that_fails_and_then_applies() {
-    let mut story = Story::new(inputs(Addon::Framework));
-    story.settle();
-    story.apply(false);
-    story.settle();
+    let mut fake = FakeHub::new(inputs(Addon::Framework));
+    fake.settle();
+    fake.apply(false);
+    fake.settle();
     let failed = (
         "False",
         "AddonManifestAppliedFailed",
         "failed to apply the manifests of addon",
     );
-    assert_eq!(story.says(texts::MANIFEST_APPLIED), Some(failed));
-    for work in story.works.values_mut() {
+    assert_eq!(fake.condition(texts::MANIFEST_APPLIED), Some(failed));
+    for work in fake.works.values_mut() {
         work["status"] = json!({});
     }
-    story.settle();
+    fake.settle();
     assert_eq!(
-        story.says(texts::MANIFEST_APPLIED),
+        fake.condition(texts::MANIFEST_APPLIED),
         None,
         "a failure of the past is not kept"
     );
-    story.apply(true);
-    story.settle();
-    for work in story.works.values_mut() {
+    fake.apply(true);
+    fake.settle();
+    for work in fake.works.values_mut() {
         work["status"] = json!({});
     }
-    story.settle();
+    fake.settle();
     assert_eq!(
-        story.says(texts::MANIFEST_APPLIED),
+        fake.condition(texts::MANIFEST_APPLIED),
         Some(APPLIED),
         "a success is"
     );
@@ -342,25 +342,28 @@ fn condition_follows_work_that_fails_and_then_applies() {
 
 #[test]
 fn paused_addon_is_not_changed_and_has_condition() {
-    let mut story = Story::new(inputs(Addon::Framework));
-    story.settle();
-    let annotations = &mut story.inputs.addon.annotations;
+    let mut fake = FakeHub::new(inputs(Addon::Framework));
+    fake.settle();
+    let annotations = &mut fake.inputs.addon.annotations;
     annotations.insert("policy-addon-pause".to_owned(), "true".to_owned());
-    for work in story.works.values_mut() {
+    for work in fake.works.values_mut() {
         work["spec"]["deleteOption"] = json!({ "propagationPolicy": "Orphan" });
     }
-    let plan = story.look();
+    let plan = fake.reconcile();
     assert!(plan.write.is_empty() && plan.delete.is_empty());
     let message = "failed to get manifest from agent interface: the Policy Addon controller is paused due to the \
                    policy-addon-pause annotation";
     let expected = ("False", "ManifestWorkApplyFailed", message);
-    assert_eq!(story.says(texts::MANIFEST_APPLIED), Some(expected));
-    story.inputs.addon.is_deleting = true;
-    story.settle();
-    assert_eq!(story.finalizers, [PRE_DELETE]);
-    assert_eq!(story.says(texts::UNINSTALL_BLOCKED).unwrap().1, "Paused");
-    story.inputs.addon.annotations.clear();
-    let plan = story.look();
+    assert_eq!(fake.condition(texts::MANIFEST_APPLIED), Some(expected));
+    fake.inputs.addon.is_deleting = true;
+    fake.settle();
+    assert_eq!(fake.finalizers, [PRE_DELETE]);
+    assert_eq!(
+        fake.condition(texts::UNINSTALL_BLOCKED).unwrap().1,
+        "Paused"
+    );
+    fake.inputs.addon.annotations.clear();
+    let plan = fake.reconcile();
     assert_eq!(
         plan.write.len(),
         2,
@@ -370,58 +373,57 @@ fn paused_addon_is_not_changed_and_has_condition() {
 
 #[test]
 fn addon_140_waiting_deletion_has_reason_and_can_be_forced() {
-    let mut story = Story::new(hosted(Addon::ConfigPolicy));
-    story.settle();
-    story.inputs.addon.is_deleting = true;
-    story.settle();
+    let mut fake = FakeHub::new(hosted(Addon::ConfigPolicy));
+    fake.settle();
+    fake.inputs.addon.is_deleting = true;
+    fake.settle();
     assert_eq!(
-        story.says(texts::UNINSTALL_BLOCKED).unwrap().1,
+        fake.condition(texts::UNINSTALL_BLOCKED).unwrap().1,
         "CleanupRunning"
     );
     let mut silent = (*cluster(&json!({}))).clone();
     silent.is_available = Some(false);
-    story.inputs.hosting.as_mut().unwrap().facts = Some(Arc::new(silent));
-    story.settle();
-    let (_, reason, message) = story.says(texts::UNINSTALL_BLOCKED).unwrap();
+    fake.inputs.hosting.as_mut().unwrap().facts = Some(Arc::new(silent));
+    fake.settle();
+    let (_, reason, message) = fake.condition(texts::UNINSTALL_BLOCKED).unwrap();
     assert!(
         reason == "ClusterUnavailable" && message.contains(FORCE_ANNOTATION),
         "{message}"
     );
-    story
-        .inputs
+    fake.inputs
         .addon
         .annotations
         .insert(FORCE_ANNOTATION.to_owned(), "true".to_owned());
-    story.settle();
-    assert!(story.finalizers.is_empty());
-    assert_eq!(story.names(), Vec::<String>::new());
+    fake.settle();
+    assert!(fake.finalizers.is_empty());
+    assert_eq!(fake.names(), Vec::<String>::new());
 }
 
 #[test]
 fn addon_121_edited_work_is_restored() {
-    let mut story = Story::new(inputs(Addon::Framework));
-    story.settle();
+    let mut fake = FakeHub::new(inputs(Addon::Framework));
+    fake.settle();
     let key = ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0");
-    let whole = story.works[&key].clone();
-    let work = story.works.get_mut(&key).unwrap();
+    let whole = fake.works[&key].clone();
+    let work = fake.works.get_mut(&key).unwrap();
     let manifests = work["spec"]["workload"]["manifests"]
         .as_array_mut()
         .unwrap();
     manifests
         .push(json!({ "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "extra" } }));
     work["metadata"]["labels"]["foreign"] = json!("label");
-    story.settle();
-    let mut settled = story.works[&key].clone();
+    fake.settle();
+    let mut settled = fake.works[&key].clone();
     settled["metadata"]["generation"] = whole["metadata"]["generation"].clone();
     assert_eq!(settled, whole);
 }
 
 #[test]
 fn work_of_go_controller_is_patched_in_place_and_keeps_its_order() {
-    let mut story = Story::new(inputs(Addon::Framework));
-    story.settle();
+    let mut fake = FakeHub::new(inputs(Addon::Framework));
+    fake.settle();
     let key = ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0");
-    let work = story.works.get_mut(&key).unwrap();
+    let work = fake.works.get_mut(&key).unwrap();
     let manifests = work["spec"]["workload"]["manifests"]
         .as_array_mut()
         .unwrap();
@@ -430,31 +432,31 @@ fn work_of_go_controller_is_patched_in_place_and_keeps_its_order() {
         manifest["metadata"]["creationTimestamp"] = Value::Null;
     }
     assert!(
-        story.look().write.is_empty(),
+        fake.reconcile().write.is_empty(),
         "order and empty times make no difference"
     );
 }
 
 #[test]
 fn terminating_addon_does_not_wait_for_its_configuration() {
-    let mut story = Story::new(inputs(Addon::ConfigPolicy));
-    story.inputs.addon.told_namespace = Some("agents".to_owned());
-    story.settle();
+    let mut fake = FakeHub::new(inputs(Addon::ConfigPolicy));
+    fake.inputs.addon.status_namespace = Some("agents".to_owned());
+    fake.settle();
     for config in [
         Config::Unhashed,
         Config::Missing {
             name: "a/b".to_owned(),
         },
     ] {
-        story.inputs.config = config;
-        story.inputs.addon.is_deleting = false;
-        story.settle();
-        let (status, reason, _) = story.says(texts::MANIFEST_APPLIED).unwrap();
+        fake.inputs.config = config;
+        fake.inputs.addon.is_deleting = false;
+        fake.settle();
+        let (status, reason, _) = fake.condition(texts::MANIFEST_APPLIED).unwrap();
         assert_eq!((status, reason), ("False", "ManifestWorkApplyFailed"));
-        story.inputs.addon.is_deleting = true;
-        story.settle();
+        fake.inputs.addon.is_deleting = true;
+        fake.settle();
         let key = ObjectKey::new("c1", "addon-config-policy-controller-pre-delete");
-        let pod = &story.works[&key]["spec"]["workload"]["manifests"][0];
+        let pod = &fake.works[&key]["spec"]["workload"]["manifests"][0];
         assert_eq!(
             pod["metadata"]["namespace"], "agents",
             "where it was installed"
@@ -464,63 +466,63 @@ fn terminating_addon_does_not_wait_for_its_configuration() {
 
 #[test]
 fn addon_52_namespace_of_late_recognized_hub_is_orphaned_before_it_is_dropped() {
-    let mut story = Story::new(inputs(Addon::Framework));
-    story.settle();
-    story.apply(true);
-    story.settle();
+    let mut fake = FakeHub::new(inputs(Addon::Framework));
+    fake.settle();
+    fake.apply(true);
+    fake.settle();
     let key = ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0");
-    let has_namespace = |story: &Story| {
-        let manifests = story.works[&key]["spec"]["workload"]["manifests"].clone();
+    let has_namespace = |fake: &FakeHub| {
+        let manifests = fake.works[&key]["spec"]["workload"]["manifests"].clone();
         let manifests = manifests.as_array().unwrap().clone();
         manifests
             .iter()
             .any(|object| object["kind"] == "Namespace" && object["metadata"]["name"] == "c1")
     };
-    assert!(has_namespace(&story));
-    story.inputs.cluster = cluster(&json!({ "claims": { "id.k8s.io": "1234" } }));
-    story.inputs.hub_id = Some("1234".to_owned());
-    story.settle();
-    let option = story.works[&key]["spec"]["deleteOption"].to_string();
+    assert!(has_namespace(&fake));
+    fake.inputs.cluster = cluster(&json!({ "claims": { "id.k8s.io": "1234" } }));
+    fake.inputs.hub_id = Some("1234".to_owned());
+    fake.settle();
+    let option = fake.works[&key]["spec"]["deleteOption"].to_string();
     assert!(
         option.contains(r#""name":"c1","resource":"namespaces""#),
         "{option}"
     );
-    assert!(has_namespace(&story), "the work agent would delete it");
-    story.apply(true);
-    story.settle();
-    assert!(!has_namespace(&story), "now it is nobody's");
+    assert!(has_namespace(&fake), "the work agent would delete it");
+    fake.apply(true);
+    fake.settle();
+    assert!(!has_namespace(&fake), "the namespace has no owner now");
 }
 
 /// A hub that stops syncing policies, while a user has set its work to orphan everything.
-fn story_with_orphan_policy_set_by_hand(is_applied: bool) -> Story {
+fn fake_with_orphan_policy_set_by_hand(is_applied: bool) -> FakeHub {
     let sync = "policy.open-cluster-management.io/sync-policies-on-multicluster-hub";
     let on_hub = "addon.open-cluster-management.io/on-multicluster-hub";
-    let mut story = Story::new(annotated(
+    let mut fake = FakeHub::new(annotated(
         Addon::Framework,
         &[(on_hub, "true"), (sync, "true")],
     ));
-    story.settle();
-    story.apply(true);
-    story.settle();
-    assert!(holds_cluster_namespace(&story), "policies are synced");
-    for work in story.works.values_mut() {
+    fake.settle();
+    fake.apply(true);
+    fake.settle();
+    assert!(holds_cluster_namespace(&fake), "policies are synced");
+    for work in fake.works.values_mut() {
         let generation = work["metadata"]["generation"].as_i64().unwrap();
         work["metadata"]["generation"] = json!(generation + 1);
         work["spec"]["deleteOption"]["propagationPolicy"] = json!("Orphan");
     }
     if is_applied {
-        story.apply(true);
+        fake.apply(true);
     }
-    story.inputs.addon.annotations.remove(sync);
-    story
+    fake.inputs.addon.annotations.remove(sync);
+    fake
 }
 
-fn framework_work(story: &Story) -> &Value {
-    &story.works[&ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0")]
+fn framework_work(fake: &FakeHub) -> &Value {
+    &fake.works[&ObjectKey::new("c1", "addon-governance-policy-framework-deploy-0")]
 }
 
-fn holds_cluster_namespace(story: &Story) -> bool {
-    let manifests = framework_work(story)["spec"]["workload"]["manifests"].as_array();
+fn holds_cluster_namespace(fake: &FakeHub) -> bool {
+    let manifests = framework_work(fake)["spec"]["workload"]["manifests"].as_array();
     manifests
         .unwrap()
         .iter()
@@ -529,67 +531,63 @@ fn holds_cluster_namespace(story: &Story) -> bool {
 
 #[test]
 fn addon_52_namespace_is_dropped_at_once_when_orphan_policy_is_applied() {
-    let mut story = story_with_orphan_policy_set_by_hand(true);
-    story.look();
-    assert!(!holds_cluster_namespace(&story));
-    let option = &framework_work(&story)["spec"]["deleteOption"];
+    let mut fake = fake_with_orphan_policy_set_by_hand(true);
+    fake.reconcile();
+    assert!(!holds_cluster_namespace(&fake));
+    let option = &framework_work(&fake)["spec"]["deleteOption"];
     assert_eq!(option["propagationPolicy"], "SelectivelyOrphan");
 }
 
 #[test]
 fn addon_52_namespace_is_dropped_after_its_rule_is_applied_when_orphan_policy_was_not() {
     let rule = r#""name":"c1","resource":"namespaces""#;
-    let mut story = story_with_orphan_policy_set_by_hand(false);
-    story.settle();
-    let option = &framework_work(&story)["spec"]["deleteOption"];
+    let mut fake = fake_with_orphan_policy_set_by_hand(false);
+    fake.settle();
+    let option = &framework_work(&fake)["spec"]["deleteOption"];
     assert_eq!(option["propagationPolicy"], "SelectivelyOrphan");
     assert!(option.to_string().contains(rule), "{option}");
     assert!(
-        holds_cluster_namespace(&story),
+        holds_cluster_namespace(&fake),
         "what is applied is older than the rule"
     );
-    story.apply(true);
-    story.settle();
-    assert!(!holds_cluster_namespace(&story));
-    let option = framework_work(&story)["spec"]["deleteOption"].to_string();
+    fake.apply(true);
+    fake.settle();
+    assert!(!holds_cluster_namespace(&fake));
+    let option = framework_work(&fake)["spec"]["deleteOption"].to_string();
     assert!(!option.contains(rule), "{option}");
 }
 
 #[test]
 fn addon_133_hook_runs_in_foreground_deletion() {
-    let mut story = Story::new(inputs(Addon::ConfigPolicy));
-    story.settle();
-    story.inputs.addon.is_deleting = true;
-    story.finalizers.push("foregroundDeletion".to_owned());
+    let mut fake = FakeHub::new(inputs(Addon::ConfigPolicy));
+    fake.settle();
+    fake.inputs.addon.is_deleting = true;
+    fake.finalizers.push("foregroundDeletion".to_owned());
     // The garbage collector has deleted the add-on's dependents.
-    story.works.clear();
-    story.settle();
-    assert_eq!(
-        story.names().len(),
-        2,
-        "the agent, and what has it clean up"
-    );
-    for work in story.works.values() {
+    fake.works.clear();
+    fake.settle();
+    assert_eq!(fake.names().len(), 2, "the agent, and what has it clean up");
+    for work in fake.works.values() {
         assert_eq!(
             work["metadata"]["ownerReferences"],
             json!([]),
             "or it would go again at once"
         );
     }
-    story.clean_up("Succeeded");
-    story.settle();
-    assert_eq!(story.finalizers, ["foregroundDeletion"]);
-    let left = decide::leftovers(&story.inputs.installation, &story.live());
+    fake.clean_up("Succeeded");
+    fake.settle();
+    assert_eq!(fake.finalizers, ["foregroundDeletion"]);
+    let left = decide::leftovers(&fake.inputs.installation, &fake.live());
     assert_eq!(left.len(), 2, "when the add-on is gone they are deleted");
 }
 
 #[test]
 fn nothing_is_installed_before_finalizer_is_stored() {
-    let mut story = Story::new(inputs(Addon::Framework));
-    assert!(story.look().write.is_empty());
-    assert_eq!(story.finalizers, [PRE_DELETE]);
-    assert_eq!(story.look().write.len(), 1);
+    let mut fake = FakeHub::new(inputs(Addon::Framework));
+    assert!(fake.reconcile().write.is_empty());
+    assert_eq!(fake.finalizers, [PRE_DELETE]);
+    assert_eq!(fake.reconcile().write.len(), 1);
     // An add-on without a hook needs no finalizer.
-    let mut story = Story::new(inputs(Addon::Standalone));
-    assert_eq!(story.look().write.len(), 1);
+    let mut fake = FakeHub::new(inputs(Addon::Standalone));
+    assert_eq!(fake.reconcile().write.len(), 1);
 }

@@ -26,7 +26,7 @@ pub fn is_ours(resource: &ConfigResource) -> bool {
 pub fn observed(
     caches: &Caches,
     references: &[ConfigReference],
-    asked: &[AddOnConfig],
+    requested: &[AddOnConfig],
 ) -> Option<Vec<ConfigReference>> {
     let mut observed = references.to_vec();
     for reference in observed.iter_mut().filter(|found| is_ours(&found.resource)) {
@@ -38,11 +38,11 @@ pub fn observed(
             continue;
         };
         reference.last_observed_generation = Some(config.generation);
-        let is_asked = asked.iter().any(|asked| {
-            asked.resource == reference.resource
-                && (&asked.namespace, &asked.name) == (&desired.namespace, &desired.name)
+        let is_requested = requested.iter().any(|requested| {
+            requested.resource == reference.resource
+                && (&requested.namespace, &requested.name) == (&desired.namespace, &desired.name)
         });
-        if is_asked {
+        if is_requested {
             desired.spec_hash.clone_from(&config.hash);
         }
     }

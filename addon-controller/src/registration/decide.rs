@@ -70,7 +70,7 @@ mod tests {
     use super::*;
     use crate::addon::Addon;
 
-    fn told(fields: &Map<String, Value>) -> ManagedClusterAddOnStatus {
+    fn status_of(fields: &Map<String, Value>) -> ManagedClusterAddOnStatus {
         serde_json::from_value(Value::Object(fields.clone())).unwrap()
     }
 
@@ -82,7 +82,7 @@ mod tests {
             &ManagedClusterAddOnStatus::default(),
             "agents",
         );
-        let mut status = told(&first);
+        let mut status = status_of(&first);
         assert_eq!(
             status.registrations[0].subject.user,
             "system:open-cluster-management:cluster:c1:addon:governance-policy-framework:agent:governance-policy-framework"
@@ -108,7 +108,7 @@ mod tests {
             user: "system:serviceaccount:c1:governance-policy-framework-agent".to_owned(),
             groups: Vec::new(),
         };
-        let mut status = told(&fields(
+        let mut status = status_of(&fields(
             &installation,
             &ManagedClusterAddOnStatus::default(),
             "a",
@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(
             token_subject(&installation, &status),
             None,
-            "the agent has not said who it is"
+            "the agent has no registration"
         );
         status.registrations[0].subject = subject.clone();
         assert_eq!(token_subject(&installation, &status), Some(&subject));

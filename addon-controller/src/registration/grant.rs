@@ -25,7 +25,7 @@ use crate::digest::Digest;
 use crate::messages;
 
 /// How long a write is assumed to be unchanged.
-const TRUST: Duration = Duration::from_hours(1);
+const RECHECK_INTERVAL: Duration = Duration::from_hours(1);
 
 /// Access could not be granted.
 #[derive(Debug, thiserror::Error)]
@@ -53,13 +53,13 @@ pub struct Grants {
     events: EventRecorder,
     /// This process's Pod.
     own: Option<ObjectReference>,
-    given: Arc<Mutex<HashMap<(&'static str, ObjectKey), Given>>>,
+    applied: Arc<Mutex<HashMap<(&'static str, ObjectKey), AppliedGrant>>>,
     /// Without this lock all workers would create the shared roles at once.
     shared: Arc<tokio::sync::Mutex<()>>,
 }
 
 #[derive(Clone, Copy)]
-struct Given {
+struct AppliedGrant {
     digest: Digest,
     at: Instant,
 }
@@ -71,18 +71,18 @@ impl Grants {
             client,
             events,
             own,
-            given: Arc::default(),
+            applied: Arc::default(),
             shared: Arc::default(),
         }
     }
 
     /// How long until a grant is checked again.
-    pub const fn look_again() -> Duration {
-        TRUST
+    pub const fn recheck_interval() -> Duration {
+        RECHECK_INTERVAL
     }
 
     /// Grants an agent its access.
-    pub async fn give(
+    pub async fn grant_access(
         &self,
         installation: &Installation,
         owners: &Owners,
@@ -127,15 +127,17 @@ impl Grants {
             &*installation.cluster,
             rights::role_name(installation.addon),
         );
-        self.given.lock().remove(&(RoleBinding::KIND_NAME, key));
+        self.applied.lock().remove(&(RoleBinding::KIND_NAME, key));
     }
 
     async fn apply<K: Right>(&self, api: Api<K>, desired: K) -> Result<(), GrantError> {
         let key = ObjectKey::of(&desired);
         let digest = Digest::of(&desired);
-        let memory = (K::KIND_NAME, key.clone());
-        let given = self.given.lock().get(&memory).copied();
-        if given.is_some_and(|given| given.digest == digest && given.at.elapsed() < TRUST) {
+        let memo_key = (K::KIND_NAME, key.clone());
+        let applied = self.applied.lock().get(&memo_key).copied();
+        if applied
+            .is_some_and(|grant| grant.digest == digest && grant.at.elapsed() < RECHECK_INTERVAL)
+        {
             return Ok(());
         }
         let failed = |source: kube::Error| GrantError {
@@ -146,24 +148,26 @@ impl Grants {
         let found = not_found_as_none(api.get(&key.name).await).map_err(failed)?;
         match found {
             None => match api.create(&PostParams::default(), &desired).await {
-                Ok(_) => self.tell(K::KIND_NAME, &key, true),
+                Ok(_) => self.emit_event(K::KIND_NAME, &key, true),
                 Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => {}
                 Err(error) => return Err(failed(error)),
             },
             Some(mut live) => {
-                if live.bring_in_line(desired) {
+                if live.update_to(desired) {
                     let replaced = api.replace(&key.name, &PostParams::default(), &live).await;
                     replaced.map_err(failed)?;
-                    self.tell(K::KIND_NAME, &key, false);
+                    self.emit_event(K::KIND_NAME, &key, false);
                 }
             }
         }
         let at = Instant::now();
-        self.given.lock().insert(memory, Given { digest, at });
+        self.applied
+            .lock()
+            .insert(memo_key, AppliedGrant { digest, at });
         Ok(())
     }
 
-    fn tell(&self, kind: &'static str, key: &ObjectKey, was_missing: bool) {
+    fn emit_event(&self, kind: &'static str, key: &ObjectKey, was_missing: bool) {
         let namespace = (!key.namespace.is_empty()).then_some(key.namespace.as_str());
         let (reason, note) = messages::rbac_event(kind, &key.name, namespace, was_missing);
         tracing::info!(kind, name = %key, "{note}");
@@ -186,13 +190,13 @@ trait Right:
     const KIND_NAME: &'static str;
 
     /// Makes the live object equal to the desired one; metadata of others stays. Returns whether it differed.
-    fn bring_in_line(&mut self, desired: Self) -> bool;
+    fn update_to(&mut self, desired: Self) -> bool;
 }
 
 impl Right for ClusterRole {
     const KIND_NAME: &'static str = "ClusterRole";
 
-    fn bring_in_line(&mut self, desired: Self) -> bool {
+    fn update_to(&mut self, desired: Self) -> bool {
         let is_owned = own(&mut self.metadata, desired.metadata.owner_references);
         let is_same = self.rules == desired.rules;
         self.rules = desired.rules;
@@ -204,7 +208,7 @@ impl Right for ClusterRoleBinding {
     const KIND_NAME: &'static str = "ClusterRoleBinding";
 
     /// The binding is shared by the agents of all clusters: its other subjects stay.
-    fn bring_in_line(&mut self, mut desired: Self) -> bool {
+    fn update_to(&mut self, mut desired: Self) -> bool {
         let wanted = desired.subjects.get_or_insert_default();
         for subject in self.subjects.iter().flatten() {
             if rights::is_agent(subject) && !wanted.contains(subject) {
@@ -228,7 +232,7 @@ impl Right for ClusterRoleBinding {
 impl Right for RoleBinding {
     const KIND_NAME: &'static str = "RoleBinding";
 
-    fn bring_in_line(&mut self, desired: Self) -> bool {
+    fn update_to(&mut self, desired: Self) -> bool {
         let is_owned = own(&mut self.metadata, desired.metadata.owner_references);
         let is_same = self.subjects == desired.subjects && self.role_ref == desired.role_ref;
         (self.subjects, self.role_ref) = (desired.subjects, desired.role_ref);

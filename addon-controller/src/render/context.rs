@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::version;
 use crate::addon::{Addon, DEFAULT_NAMESPACE};
 use crate::facts::{Inputs, OPENSHIFT};
-use crate::values::overlay::{Misfit, Reader, Tree};
+use crate::values::overlay::{Reader, Tree, ValueTypeError};
 
 /// The namespace of users' policies that come from no hub.
 const POLICIES_NAMESPACE: &str = "open-cluster-management-policies";
@@ -83,7 +83,7 @@ pub struct Context {
 
 impl Context {
     /// Reads the values.
-    pub fn new(inputs: &Inputs, tree: &Tree) -> Result<Self, Misfit> {
+    pub fn new(inputs: &Inputs, tree: &Tree) -> Result<Self, ValueTypeError> {
         let read = Reader(tree);
         let addon = inputs.installation.addon;
         let names = Names::new(inputs, read)?;
@@ -93,7 +93,11 @@ impl Context {
         let on_hub = is_framework && (read.flag("onMulticlusterHub")? || inputs.runs_on_hub());
         let sync = is_framework && read.flag("syncPoliciesOnMulticlusterHub")?;
         let is_openshift = read.text("hostingKubernetesDistribution")? == OPENSHIFT;
-        let version = version::parse(inputs.home().map_or("", |home| &home.version[..]));
+        let version = version::parse(
+            inputs
+                .agent_cluster()
+                .map_or("", |agent_cluster| &agent_cluster.version[..]),
+        );
         let proxies = proxies(read)?;
         let monitor = read.text("prometheus.serviceMonitor.namespace")?;
         let cluster = inputs.installation.cluster.clone();
@@ -194,16 +198,16 @@ struct Names {
 }
 
 impl Names {
-    fn new(inputs: &Inputs, read: Reader<'_>) -> Result<Self, Misfit> {
+    fn new(inputs: &Inputs, read: Reader<'_>) -> Result<Self, ValueTypeError> {
         let addon = inputs.installation.addon;
-        let asked = read.text("fullnameOverride")?;
+        let requested = read.text("fullnameOverride")?;
         let short = read.text("nameOverride")?;
         let release = addon.name();
-        let fullname = match (asked.as_str(), short.as_str()) {
+        let fullname = match (requested.as_str(), short.as_str()) {
             ("", "") => release.to_owned(),
             ("", short) if release.contains(short) => release.to_owned(),
             ("", short) => format!("{release}-{short}"),
-            (asked, _) => asked.to_owned(),
+            (requested, _) => requested.to_owned(),
         };
         let fullname: String = fullname.chars().take(63).collect();
         Ok(Self {
@@ -238,14 +242,14 @@ impl Names {
     }
 }
 
-fn log_level(read: Reader<'_>) -> Result<String, Misfit> {
+fn log_level(read: Reader<'_>) -> Result<String, ValueTypeError> {
     Ok(match read.number("logLevel", 0)? {
         level if level < 0 => "error".to_owned(),
         level => level.to_string(),
     })
 }
 
-fn managed_secret(read: Reader<'_>) -> Result<String, Misfit> {
+fn managed_secret(read: Reader<'_>) -> Result<String, ValueTypeError> {
     let named = read.text("managedKubeConfigSecret")?;
     Ok(if named.is_empty() {
         format!("{}-managed-kubeconfig", Addon::ConfigPolicy)
@@ -255,13 +259,17 @@ fn managed_secret(read: Reader<'_>) -> Result<String, Misfit> {
 }
 
 /// The resources of the last entry that matches the agent's container.
-fn resources(read: Reader<'_>, names: &Names, addon: Addon) -> Result<Option<Value>, Misfit> {
+fn resources(
+    read: Reader<'_>,
+    names: &Names,
+    addon: Addon,
+) -> Result<Option<Value>, ValueTypeError> {
     let path = "global.resourceRequirements";
     let container = format!("deployments:{}:{}", names.fullname, addon.command());
     let mut found = None;
     for entry in read.list(path)? {
         let pattern = entry["containerIDRegex"].as_str().unwrap_or_default();
-        let fits = Regex::new(&format!("^(?:{pattern})$")).map_err(|_| Misfit {
+        let fits = Regex::new(&format!("^(?:{pattern})$")).map_err(|_| ValueTypeError {
             path: format!("{path}.containerIDRegex"),
             found: format!("{pattern:?}"),
             expected: "a regular expression",
@@ -274,7 +282,7 @@ fn resources(read: Reader<'_>, names: &Names, addon: Addon) -> Result<Option<Val
 }
 
 /// The proxy variables with a value; empty ones would hide those of the image.
-fn proxies(read: Reader<'_>) -> Result<Vec<Value>, Misfit> {
+fn proxies(read: Reader<'_>) -> Result<Vec<Value>, ValueTypeError> {
     let mut variables = Vec::new();
     for name in ["HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"] {
         let value = read.text(&format!("global.proxyConfig.{name}"))?;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::addon::{Addon, DEFAULT_NAMESPACE};
 use crate::facts::Inputs;
 use crate::messages;
-use crate::values::overlay::Misfit;
+use crate::values::overlay::ValueTypeError;
 use crate::values::{self, ValuesError};
 use context::Context;
 
@@ -22,7 +22,7 @@ pub struct Rendered {
     /// The objects, in an order in which they can be created.
     pub objects: Vec<Value>,
     /// Ignored settings, as messages for users.
-    pub complaints: Vec<String>,
+    pub ignored_settings: Vec<String>,
     /// Whether the agent's cluster is the hub.
     pub on_hub: bool,
 }
@@ -38,7 +38,7 @@ pub enum RenderError {
     Values(#[from] ValuesError),
     /// One of the values is invalid.
     #[error(transparent)]
-    Misfit(#[from] Misfit),
+    ValueTypeError(#[from] ValueTypeError),
     /// The two add-ons that share a Secret are in different namespaces.
     #[error("{}", messages::namespaces_differ(.own, .other))]
     NamespacesDiffer {
@@ -167,7 +167,7 @@ fn with_agent(inputs: &Inputs, files: &[&'static str]) -> Result<Rendered, Rende
     objects.extend(crds(inputs.installation.addon, context.on_hub)?);
     Ok(Rendered {
         objects,
-        complaints: values.complaints,
+        ignored_settings: values.ignored_settings,
         on_hub: context.on_hub,
     })
 }
@@ -202,7 +202,7 @@ fn standalone(inputs: &Inputs) -> Result<Rendered, RenderError> {
     }
     Ok(Rendered {
         objects,
-        complaints: values::standalone_complaints(inputs),
+        ignored_settings: values::ignored_standalone_settings(inputs),
         on_hub: false,
     })
 }

@@ -238,8 +238,8 @@ fn addon_50_values_annotation_cannot_set_image() {
     let broken = annotated(Addon::Framework, &[(key, "[1]")]);
     let error = render(&broken).unwrap_err().to_string();
     assert!(error.contains(key), "{error}");
-    let misfit = annotated(Addon::Framework, &[(key, r#"{"replicas": "many"}"#)]);
-    let error = render(&misfit).unwrap_err().to_string();
+    let type_error = annotated(Addon::Framework, &[(key, r#"{"replicas": "many"}"#)]);
+    let error = render(&type_error).unwrap_err().to_string();
     assert_eq!(error, "the value replicas is \"many\", not a whole number");
 }
 
@@ -350,7 +350,7 @@ fn addon_49_invalid_annotation_has_no_effect_and_is_reported() {
         ],
     );
     let rendered = render(&inputs).unwrap();
-    insta::assert_yaml_snapshot!(rendered.complaints);
+    insta::assert_yaml_snapshot!(rendered.ignored_settings);
     let args = args(&inputs);
     assert!(args.contains(&"--log-level=0".to_owned()) && args.contains(&"--v=0".to_owned()));
 }
@@ -367,7 +367,7 @@ fn addon_60_6_invalid_tls_settings_are_not_passed() {
         let tls = args(&inputs)
             .into_iter()
             .find(|arg| arg.starts_with("--tls"));
-        (tls, rendered.complaints.len())
+        (tls, rendered.ignored_settings.len())
     };
     let version = "--tls-min-version=VersionTLS13".to_owned();
     assert_eq!(of("tlsMinVersion", "VersionTLS13"), (Some(version), 0));

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::overlay::{Tree, at, lay};
+use super::overlay::{Tree, at, merge};
 use crate::addon::Addon;
 use crate::facts::{Inputs, ON_HUB_ANNOTATION, OPENSHIFT, SYNC_ANNOTATION};
 use crate::messages;
@@ -12,7 +12,7 @@ pub fn layer(inputs: &Inputs) -> (Tree, Vec<String>) {
     let mut read = Read {
         inputs,
         tree: Tree::new(),
-        complaints: Vec::new(),
+        ignored_settings: Vec::new(),
     };
     read.distribution();
     read.logging();
@@ -23,18 +23,18 @@ pub fn layer(inputs: &Inputs) -> (Tree, Vec<String>) {
         Addon::ConfigPolicy => read.operators(),
         Addon::Standalone => {}
     }
-    (read.tree, read.complaints)
+    (read.tree, read.ignored_settings)
 }
 
 struct Read<'a> {
     inputs: &'a Inputs,
     tree: Tree,
-    complaints: Vec<String>,
+    ignored_settings: Vec<String>,
 }
 
 impl Read<'_> {
     fn set(&mut self, path: &str, value: impl Into<Value>) {
-        lay(&mut self.tree, at(path, value));
+        merge(&mut self.tree, at(path, value));
     }
 
     /// The annotation's parsed value. An invalid one is reported, and left out.
@@ -47,29 +47,32 @@ impl Read<'_> {
         match read(text) {
             Ok(value) => Some(value),
             Err(expected) => {
-                let complaint = messages::invalid_annotation(key, text, expected);
-                self.complaints.push(complaint);
+                let ignored_setting = messages::invalid_annotation(key, text, expected);
+                self.ignored_settings.push(ignored_setting);
                 None
             }
         }
     }
 
     fn distribution(&mut self) {
-        let home = self.inputs.home();
-        let vendor = home.map_or("", crate::facts::ClusterFacts::vendor);
+        let agent_cluster = self.inputs.agent_cluster();
+        let vendor = agent_cluster.map_or("", crate::facts::ClusterFacts::vendor);
         let is_openshift = vendor == OPENSHIFT;
         self.set("hostingKubernetesDistribution", vendor);
         self.set("kubernetesDistribution", self.inputs.cluster.vendor());
         self.set("prometheus.enabled", is_openshift);
-        if home.is_some_and(|home| home.label("vendor") == Some(OPENSHIFT)) && !is_openshift {
-            let complaint = messages::vendor_overridden(vendor);
-            tracing::debug!(installation = %self.inputs.installation, "{complaint}");
+        if agent_cluster
+            .is_some_and(|agent_cluster| agent_cluster.label("vendor") == Some(OPENSHIFT))
+            && !is_openshift
+        {
+            let ignored_setting = messages::vendor_overridden(vendor);
+            tracing::debug!(installation = %self.inputs.installation, "{ignored_setting}");
         }
     }
 
     fn logging(&mut self) {
         if let Some(level) = self.annotation("log-level", log_level) {
-            lay(&mut self.tree, log_levels(level));
+            merge(&mut self.tree, log_levels(level));
         }
     }
 
@@ -103,14 +106,14 @@ impl Read<'_> {
         let is_local = inputs.installation.cluster == "local-cluster"
             || inputs.addon.hosting(&inputs.installation.cluster) == Some("local-cluster")
             || cluster.label("local-cluster") == Some("true");
-        let said = |key: &str| {
+        let annotation = |key: &str| {
             let of_addon = inputs.addon.annotation(key).and_then(either);
             of_addon.or_else(|| cluster.annotation(key).and_then(either))
         };
-        if said(ON_HUB_ANNOTATION).unwrap_or(is_local) {
+        if annotation(ON_HUB_ANNOTATION).unwrap_or(is_local) {
             self.set("onMulticlusterHub", true);
         }
-        if said(SYNC_ANNOTATION).unwrap_or(false) {
+        if annotation(SYNC_ANNOTATION).unwrap_or(false) {
             self.set("syncPoliciesOnMulticlusterHub", true);
         }
     }
@@ -133,7 +136,7 @@ impl Read<'_> {
         match boolean(text) {
             Ok(disabled) => self.set("operatorPolicy.disabled", disabled),
             Err(_) => self
-                .complaints
+                .ignored_settings
                 .push(messages::operator_policy_disabled(text)),
         }
     }

@@ -12,20 +12,20 @@ use crate::messages;
 /// The layer, and the settings that were ignored.
 pub fn layer(addon: Addon, config: &DeploymentSettings) -> (Tree, Vec<String>) {
     let mut tree = Tree::new();
-    let mut complaints = Vec::new();
+    let mut ignored_settings = Vec::new();
     if let Some(placement) = &config.node_placement {
         let null = || Value::Null;
         let selector = placement.node_selector.clone().unwrap_or_else(null);
         let tolerations = placement.tolerations.clone().unwrap_or_else(null);
-        lay_raw(&mut tree, at("global.nodeSelector", selector));
-        lay_raw(&mut tree, at("tolerations", tolerations));
+        merge_raw(&mut tree, at("global.nodeSelector", selector));
+        merge_raw(&mut tree, at("tolerations", tolerations));
     }
     if !config.resource_requirements.is_empty() {
         let entries = config.resource_requirements.iter().map(|entry| {
             json!({ "containerIDRegex": pattern(&entry.container_id), "resources": entry.resources })
         });
         let entries: Vec<Value> = entries.collect();
-        lay_raw(&mut tree, at("global.resourceRequirements", entries));
+        merge_raw(&mut tree, at("global.resourceRequirements", entries));
     }
     if let Some(proxies) = &config.proxy_config {
         let named = [
@@ -36,27 +36,27 @@ pub fn layer(addon: Addon, config: &DeploymentSettings) -> (Tree, Vec<String>) {
         for (name, value) in named {
             if !value.is_empty() {
                 let path = format!("global.proxyConfig.{name}");
-                lay_raw(&mut tree, at(&path, value.as_str()));
+                merge_raw(&mut tree, at(&path, value.as_str()));
             }
         }
         if proxies.ca_bundle.is_some() {
-            complaints.push(messages::PROXY_CA.to_owned());
+            ignored_settings.push(messages::PROXY_CA.to_owned());
         }
     }
     for variable in &config.customized_variables {
         match self::variable(addon, &variable.name, &variable.value) {
-            Ok(values) => lay_raw(&mut tree, values),
-            Err(complaint) => complaints.push(complaint),
+            Ok(values) => merge_raw(&mut tree, values),
+            Err(ignored_setting) => ignored_settings.push(ignored_setting),
         }
     }
-    (tree, complaints)
+    (tree, ignored_settings)
 }
 
-/// Like [`lay`](super::overlay::lay), but nulls stay: they remove keys of the layers below.
-fn lay_raw(base: &mut Tree, over: Tree) {
+/// Like [`merge`](super::overlay::lay), but nulls stay: they remove keys of the layers below.
+fn merge_raw(base: &mut Tree, over: Tree) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {
-            (Some(Value::Object(below)), Value::Object(above)) => lay_raw(below, above),
+            (Some(Value::Object(below)), Value::Object(above)) => merge_raw(below, above),
             (_, value) => {
                 base.insert(key, value);
             }

@@ -14,17 +14,17 @@ struct Registries {
 
 /// An image's name after the mirrors of its cluster or, if there are any, of its add-on's configuration.
 pub fn mirrored(inputs: &Inputs, image: &str) -> (String, Vec<String>) {
-    let mut complaints = Vec::new();
+    let mut ignored_settings = Vec::new();
     let configured = inputs.config.spec().map(|spec| spec.registries.clone());
     let mut mirrors = configured.unwrap_or_default();
     let text = inputs.cluster.annotation(REGISTRIES_ANNOTATION);
     if let (true, Some(text)) = (mirrors.is_empty(), text) {
         match serde_json::from_str::<Registries>(text) {
             Ok(read) => mirrors = read.registries,
-            Err(error) => complaints.push(messages::invalid_registries(&error)),
+            Err(error) => ignored_settings.push(messages::invalid_registries(&error)),
         }
     }
-    (apply(&mirrors, image), complaints)
+    (apply(&mirrors, image), ignored_settings)
 }
 
 /// Replaces the longest source that is a prefix of the name; an empty source matches everything before the last

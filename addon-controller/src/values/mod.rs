@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::addon::Addon;
 use crate::facts::{Config, Inputs, VALUES_ANNOTATION};
 use crate::messages;
-use overlay::{Tree, at, lay};
+use overlay::{Tree, at, merge};
 
 const FRAMEWORK: &str = include_str!("../../manifests/framework/values.yaml");
 const CONFIG_POLICY: &str = include_str!("../../manifests/config-policy/values.yaml");
@@ -22,7 +22,7 @@ pub struct Values {
     /// The values, by their keys.
     pub tree: Tree,
     /// Ignored settings, as messages for users.
-    pub complaints: Vec<String>,
+    pub ignored_settings: Vec<String>,
 }
 
 /// Why the values could not be computed.
@@ -51,44 +51,44 @@ pub fn of(inputs: &Inputs) -> Result<Values, ValuesError> {
         _ => FRAMEWORK,
     };
     values.tree = serde_saphyr::from_str(built_in).map_err(ValuesError::BuiltIn)?;
-    let (layer, complaints) = annotations::layer(inputs);
-    lay(&mut values.tree, layer);
-    values.complaints.extend(complaints);
+    let (layer, ignored_settings) = annotations::layer(inputs);
+    merge(&mut values.tree, layer);
+    values.ignored_settings.extend(ignored_settings);
     if let Some(text) = inputs.addon.annotation(VALUES_ANNOTATION) {
         let read = serde_json::from_str::<Tree>(text);
         let layer = read.map_err(|error| ValuesError::Annotation(error.to_string()))?;
-        lay(&mut values.tree, layer);
+        merge(&mut values.tree, layer);
     }
     check_config(inputs)?;
     if let Some(spec) = inputs.config.spec() {
-        let (layer, complaints) = config::layer(addon, spec);
-        lay(&mut values.tree, layer);
-        values.complaints.extend(complaints);
+        let (layer, ignored_settings) = config::layer(addon, spec);
+        merge(&mut values.tree, layer);
+        values.ignored_settings.extend(ignored_settings);
     }
-    mandate(inputs, &mut values);
+    set_required_values(inputs, &mut values);
     Ok(values)
 }
 
 /// Sets the values that no user can change.
-fn mandate(inputs: &Inputs, values: &mut Values) {
+fn set_required_values(inputs: &Inputs, values: &mut Values) {
     let environment = &inputs.environment;
     let addon = inputs.installation.addon;
     if inputs.addon.is_deleting {
-        lay(&mut values.tree, at("uninstallationAnnotation", "true"));
+        merge(&mut values.tree, at("uninstallationAnnotation", "true"));
     }
     let path = format!("global.imageOverrides.{}", addon.image_key());
     let image = overlay::Reader(&values.tree)
         .text(&path)
         .unwrap_or_default();
-    let (mirrored, complaints) = images::mirrored(inputs, &image);
-    values.complaints.extend(complaints);
+    let (mirrored, ignored_settings) = images::mirrored(inputs, &image);
+    values.ignored_settings.extend(ignored_settings);
     let image = match environment.image(addon) {
         "" => mirrored,
         forced => forced.to_owned(),
     };
-    lay(&mut values.tree, at(&path, image));
+    merge(&mut values.tree, at(&path, image));
     let switch = Value::Bool(environment.network_policies);
-    lay(
+    merge(
         &mut values.tree,
         at("global.networkPolicies.enabled", switch),
     );
@@ -105,7 +105,7 @@ pub fn check_config(inputs: &Inputs) -> Result<(), ValuesError> {
 }
 
 /// The unknown settings in a configuration of the standalone add-on.
-pub fn standalone_complaints(inputs: &Inputs) -> Vec<String> {
+pub fn ignored_standalone_settings(inputs: &Inputs) -> Vec<String> {
     let spec = inputs.config.spec();
     spec.map(|spec| config::layer(Addon::Standalone, spec).1)
         .unwrap_or_default()

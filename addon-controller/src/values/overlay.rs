@@ -6,13 +6,13 @@ use serde_json::{Map, Value};
 pub type Tree = Map<String, Value>;
 
 /// Merges `over` into `base`: maps are merged, everything else replaces, and a null removes the key.
-pub fn lay(base: &mut Tree, over: Tree) {
+pub fn merge(base: &mut Tree, over: Tree) {
     for (key, value) in over {
         match (base.get_mut(&key), value) {
             (_, Value::Null) => {
                 base.remove(&key);
             }
-            (Some(Value::Object(below)), Value::Object(above)) => lay(below, above),
+            (Some(Value::Object(below)), Value::Object(above)) => merge(below, above),
             (_, value) => {
                 base.insert(key, value);
             }
@@ -23,7 +23,7 @@ pub fn lay(base: &mut Tree, over: Tree) {
 /// A value of the wrong type.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the value {path} is {found}, not {expected}")]
-pub struct Misfit {
+pub struct ValueTypeError {
     /// Its keys, with dots between them.
     pub path: String,
     /// The value, shortened.
@@ -46,63 +46,63 @@ impl<'a> Reader<'a> {
     }
 
     /// A string; numbers and booleans are converted, and an absent value is empty.
-    pub fn text(self, path: &str) -> Result<String, Misfit> {
+    pub fn text(self, path: &str) -> Result<String, ValueTypeError> {
         match self.value(path) {
             None => Ok(String::new()),
             Some(Value::String(text)) => Ok(text.clone()),
             Some(Value::Number(number)) => Ok(number.to_string()),
             Some(Value::Bool(flag)) => Ok(flag.to_string()),
-            Some(other) => Err(misfit(path, other, "a text")),
+            Some(other) => Err(type_error(path, other, "a text")),
         }
     }
 
     /// A boolean, or a string with one; absent and empty are false.
-    pub fn flag(self, path: &str) -> Result<bool, Misfit> {
+    pub fn flag(self, path: &str) -> Result<bool, ValueTypeError> {
         match self.value(path) {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(Value::String(text)) if text.is_empty() => Ok(false),
             Some(other @ Value::String(text)) => reeve_api::names::parse_go_bool(text)
-                .ok_or_else(|| misfit(path, other, "a boolean")),
-            Some(other) => Err(misfit(path, other, "a boolean")),
+                .ok_or_else(|| type_error(path, other, "a boolean")),
+            Some(other) => Err(type_error(path, other, "a boolean")),
         }
     }
 
     /// An integer, or a string with one; absent is `default`.
-    pub fn number(self, path: &str, default: i64) -> Result<i64, Misfit> {
+    pub fn number(self, path: &str, default: i64) -> Result<i64, ValueTypeError> {
         match self.value(path) {
             None => Ok(default),
             Some(other @ Value::Number(number)) => number
                 .as_i64()
-                .ok_or_else(|| misfit(path, other, "a whole number")),
+                .ok_or_else(|| type_error(path, other, "a whole number")),
             Some(other @ Value::String(text)) => text
                 .parse()
-                .map_err(|_| misfit(path, other, "a whole number")),
-            Some(other) => Err(misfit(path, other, "a whole number")),
+                .map_err(|_| type_error(path, other, "a whole number")),
+            Some(other) => Err(type_error(path, other, "a whole number")),
         }
     }
 
     /// A list; absent is an empty one.
-    pub fn list(self, path: &str) -> Result<Vec<Value>, Misfit> {
+    pub fn list(self, path: &str) -> Result<Vec<Value>, ValueTypeError> {
         match self.value(path) {
             None => Ok(Vec::new()),
             Some(Value::Array(list)) => Ok(list.clone()),
-            Some(other) => Err(misfit(path, other, "a list")),
+            Some(other) => Err(type_error(path, other, "a list")),
         }
     }
 
     /// A map; absent is an empty one.
-    pub fn map(self, path: &str) -> Result<Tree, Misfit> {
+    pub fn map(self, path: &str) -> Result<Tree, ValueTypeError> {
         match self.value(path) {
             None => Ok(Tree::new()),
             Some(Value::Object(map)) => Ok(map.clone()),
-            Some(other) => Err(misfit(path, other, "a map")),
+            Some(other) => Err(type_error(path, other, "a map")),
         }
     }
 }
 
-fn misfit(path: &str, found: &Value, expected: &'static str) -> Misfit {
-    Misfit {
+fn type_error(path: &str, found: &Value, expected: &'static str) -> ValueTypeError {
+    ValueTypeError {
         path: path.to_owned(),
         // Values of an annotation are not secret, but may be long.
         found: reeve_runtime::events::at_most(&found.to_string(), 80).to_owned(),
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn maps_merge_lists_replace_and_nulls_remove() {
         let mut base = tree(&json!({"a": {"x": 1, "y": [1, 2]}, "b": 2, "c": {"d": 1}}));
-        lay(
+        merge(
             &mut base,
             tree(&json!({"a": {"y": [3]}, "b": null, "c": 5, "e": {"f": null, "g": 1}})),
         );

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::objects;
 
 /// How long one change may take to arrive.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// What is measured, and with what.
 pub(crate) struct Bench {
@@ -42,13 +42,13 @@ impl Bench {
         objects::create(&self.hub, self.policies, self.templates).await?;
         let begin = self.begin(Used::default())?;
         let mut made = Observed::start(objects::templates(&self.managed));
-        let mut told = Observed::start(objects::policies(&self.hub));
+        let mut statuses = Observed::start(objects::policies(&self.hub));
         let started = Instant::now();
         self.program.start()?;
         let all = self.policies * self.templates;
         let last = all_are(&mut made, all, |_| true).await?;
         print_after("all objects are there", started, last);
-        let last = all_are(&mut told, self.policies, |policy| {
+        let last = all_are(&mut statuses, self.policies, |policy| {
             policy.data.pointer("/status/details").is_some()
         })
         .await?;
@@ -60,10 +60,10 @@ impl Bench {
     pub(crate) async fn answers(&self) -> Result<()> {
         let begin = self.begin(self.program.used()?)?;
         let uids = objects::uids(&self.managed, self.policies).await?;
-        let mut told = Observed::start(objects::policies(&self.hub));
+        let mut statuses = Observed::start(objects::policies(&self.hub));
         let started = Instant::now();
         objects::report_all(&self.managed.client(), &uids, self.templates).await?;
-        let last = all_are(&mut told, self.policies, |policy| {
+        let last = all_are(&mut statuses, self.policies, |policy| {
             policy.data.pointer("/status/compliant") == Some(&json!("Compliant"))
         })
         .await?;
@@ -104,7 +104,7 @@ impl Bench {
         let begin = self.begin(self.program.used()?)?;
         let uids = objects::uids(&self.managed, self.policies).await?;
         let client = self.managed.client();
-        let mut told = Observed::start(objects::policies(&self.hub));
+        let mut statuses = Observed::start(objects::policies(&self.hub));
         let mut took = Vec::new();
         for number in 0..count {
             tokio::time::sleep(pause).await;
@@ -113,7 +113,7 @@ impl Bench {
             let message = format!("NonCompliant; flip {number}");
             let started = Instant::now();
             objects::report(&client, (policy, uid), 0, &message).await?;
-            let arrived = until(&mut told, &objects::name(policy), |policy| {
+            let arrived = until(&mut statuses, &objects::name(policy), |policy| {
                 let newest = policy.data.pointer("/status/details/0/history/0/message");
                 newest.and_then(Value::as_str) == Some(message.as_str())
             })
@@ -203,6 +203,6 @@ async fn until(
             }
         }
     };
-    let seen = tokio::time::timeout(PATIENCE, seen).await;
+    let seen = tokio::time::timeout(TIMEOUT, seen).await;
     seen.with_context(|| format!("{name} stays as it is"))?
 }

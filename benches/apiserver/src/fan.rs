@@ -1,4 +1,4 @@
-//! Many watches of the same objects: how many events they are told a second, and how late.
+//! Many watches of the same objects: how many events they get a second, and how late.
 
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
@@ -15,20 +15,20 @@ use crate::server::Server;
 use crate::table::{Figure, number};
 
 /// How long an event may take.
-const PATIENCE: Duration = Duration::from_mins(2);
+const TIMEOUT: Duration = Duration::from_mins(2);
 
 /// How updates follow one another.
 #[derive(Clone, Copy)]
-pub(crate) enum Way {
+pub(crate) enum UpdateOrder {
     /// Each as soon as one of the writers is free.
     AtOnce,
-    /// Each after all watches were told of the one before.
+    /// Each after all watches have got the one before.
     OneByOne,
 }
 
-pub(crate) const WAYS: [Way; 2] = [Way::AtOnce, Way::OneByOne];
+pub(crate) const UPDATE_ORDERS: [UpdateOrder; 2] = [UpdateOrder::AtOnce, UpdateOrder::OneByOne];
 
-/// A version of an object, and when a watch was told of it.
+/// A version of an object, and when a watch got it.
 struct Seen {
     version: String,
     at: Instant,
@@ -52,10 +52,14 @@ struct Written {
     answered: Instant,
 }
 
-pub(crate) async fn measure(server: &Server, way: Way, size: Size) -> Result<Vec<Figure>> {
-    let (namespace, objects) = match way {
-        Way::AtOnce => ("fan-at-once", size.writers),
-        Way::OneByOne => ("fan-one-by-one", 1),
+pub(crate) async fn measure(
+    server: &Server,
+    order: UpdateOrder,
+    size: Size,
+) -> Result<Vec<Figure>> {
+    let (namespace, objects) = match order {
+        UpdateOrder::AtOnce => ("fan-at-once", size.writers),
+        UpdateOrder::OneByOne => ("fan-one-by-one", 1),
     };
     let namespace_object = json!({ "metadata": { "name": namespace } }).to_string();
     let body = namespace_object.into_bytes();
@@ -69,14 +73,14 @@ pub(crate) async fn measure(server: &Server, way: Way, size: Size) -> Result<Vec
     }
     let mut watches = Watches::open(server, &path, size.watches).await?;
     let timed = Timed::start(server)?;
-    let (what, delays) = match way {
-        Way::AtOnce => {
+    let (what, delays) = match order {
+        UpdateOrder::AtOnce => {
             let written = write(server, &path, size).await?;
             let last = watches.last(written.len() * size.watches).await?;
             let what = format!("{} at once", size.writers);
             (what, delays(&written, &last)?)
         }
-        Way::OneByOne => {
+        UpdateOrder::OneByOne => {
             let mut delays = Vec::new();
             for change in 0..size.changes {
                 let written = update(server, &path, 0, change).await?;
@@ -151,11 +155,11 @@ impl Watches {
         })
     }
 
-    /// Waits for so many events. When the last watch was told of each version.
+    /// Waits for so many events. Returns when the last watch got each version.
     async fn last(&mut self, events: usize) -> Result<HashMap<String, Instant>> {
         let mut last = HashMap::new();
         for _ in 0..events {
-            let seen = tokio::time::timeout(PATIENCE, self.seen.recv()).await;
+            let seen = tokio::time::timeout(TIMEOUT, self.seen.recv()).await;
             let Seen { version, at } = seen.context("an event is missing")?.context("no watch")?;
             let known = last.entry(version).or_insert(at);
             *known = at.max(*known);
@@ -169,10 +173,10 @@ fn delays(written: &[Written], last: &HashMap<String, Instant>) -> Result<Vec<f6
     written.iter().map(delay).collect()
 }
 
-/// In milliseconds; less than nothing if all watches were told before the writer was.
+/// In milliseconds; negative if all watches got the version before the writer got its response.
 fn delay(written: &Written, last: &HashMap<String, Instant>) -> Result<f64> {
     let last = last.get(&written.version);
-    let last = *last.context("nobody was told of an update")?;
+    let last = *last.context("no watch got an update")?;
     let late = last.saturating_duration_since(written.answered);
     let early = written.answered.saturating_duration_since(last);
     Ok((late.as_secs_f64() - early.as_secs_f64()) * 1000.0)

@@ -43,7 +43,7 @@ struct Args {
     /// Watches of the same objects at once.
     #[arg(long, default_value_t = 50)]
     watches: usize,
-    /// Updates that all of those are told of.
+    /// Updates that all of those get.
     #[arg(long, default_value_t = 500)]
     changes: usize,
 }
@@ -74,10 +74,10 @@ async fn main() -> Result<()> {
             rows(&figures, &reeve.run(step, size).await?);
         }
     }
-    for way in fan::WAYS {
+    for order in fan::UPDATE_ORDERS {
         let [real, reeve] = &servers;
-        let figures = fan::measure(real, way, size).await?;
-        rows(&figures, &fan::measure(reeve, way, size).await?);
+        let figures = fan::measure(real, order, size).await?;
+        rows(&figures, &fan::measure(reeve, order, size).await?);
     }
     println!("\n# all of it");
     both(&servers, "CPU, s", |server| Ok(server.cpu()?.as_secs_f64()))?;

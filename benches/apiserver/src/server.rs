@@ -46,7 +46,7 @@ impl Server {
         anyhow::ensure!(!pids.is_empty(), "the real server must be one of its own");
         let client = plane.client();
         let plane = Box::new(plane);
-        Self::furnished(client, pids, Process::Real { _plane: plane }).await
+        Self::with_namespaces(client, pids, Process::Real { _plane: plane }).await
     }
 
     /// `reeve apiserver`.
@@ -65,10 +65,10 @@ impl Server {
             _child: Box::new(child),
             _folder: folder,
         };
-        Self::furnished(client, pids, process).await
+        Self::with_namespaces(client, pids, process).await
     }
 
-    async fn furnished(client: Client, pids: Vec<u32>, process: Process) -> Result<Self> {
+    async fn with_namespaces(client: Client, pids: Vec<u32>, process: Process) -> Result<Self> {
         let objects = Objects::new(client.clone());
         install_crds(&objects).await?;
         let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: bench}}";

@@ -38,7 +38,7 @@ pub(crate) fn row(real: &Figure, reeve: &Figure) {
     let ratio = if real.value > 0.0 && reeve.value >= 0.0 {
         format!("{:.2}", reeve.value / real.value)
     } else {
-        // The ratio of a delay to one that is none says nothing.
+        // The ratio of a delay to zero has no meaning.
         String::new()
     };
     println!(

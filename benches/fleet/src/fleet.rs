@@ -13,7 +13,7 @@ use reeve_testkit::{Component, reeve_binary};
 use tempfile::TempDir;
 
 /// How long the hub may take to be there.
-const PATIENCE: Duration = Duration::from_mins(5);
+const TIMEOUT: Duration = Duration::from_mins(5);
 /// How often is looked whether it is.
 const AWAITED: Duration = Duration::from_millis(5);
 /// How often the hub is asked what the clusters say.
@@ -51,14 +51,14 @@ impl Fleet {
         loop {
             match hub(&self.kubeconfig).await {
                 Ok(client) => return Ok(client),
-                Err(error) if started.elapsed() > PATIENCE => return Err(error),
-                Err(_) => self.is_there()?,
+                Err(error) if started.elapsed() > TIMEOUT => return Err(error),
+                Err(_) => self.check_running()?,
             }
             tokio::time::sleep(AWAITED).await;
         }
     }
 
-    /// Waits until the root policies tell of so many clusters, each counted for each policy, that are Compliant.
+    /// Waits until the root policies report so many clusters, each counted for each policy, that are Compliant.
     pub(crate) async fn compliant(
         &mut self,
         hub: &Client,
@@ -71,21 +71,21 @@ impl Fleet {
         let started = Instant::now();
         loop {
             let listed = roots.list(&ListParams::default()).await?;
-            let said: usize = listed.items.iter().map(answers).sum();
-            if said == pairs {
+            let compliant: usize = listed.items.iter().map(compliant_clusters).sum();
+            if compliant == pairs {
                 return Ok(());
             }
             ensure!(
                 started.elapsed() < timeout,
-                "{said} of {pairs} are Compliant after {} s",
+                "{compliant} of {pairs} are Compliant after {} s",
                 timeout.as_secs()
             );
-            self.is_there()?;
+            self.check_running()?;
             tokio::time::sleep(PAUSE).await;
         }
     }
 
-    fn is_there(&mut self) -> Result<()> {
+    fn check_running(&mut self) -> Result<()> {
         if let Some(status) = self.process.status()? {
             bail!("the fleet ended with {status}: {}", self.process.log());
         }
@@ -115,7 +115,7 @@ async fn hub(kubeconfig: &Path) -> Result<Client> {
 }
 
 /// How many clusters comply with a policy.
-fn answers(root: &DynamicObject) -> usize {
+fn compliant_clusters(root: &DynamicObject) -> usize {
     let clusters = root.data["status"]["status"].as_array();
     let complies = |cluster: &&serde_json::Value| cluster["compliant"] == "Compliant";
     clusters.into_iter().flatten().filter(complies).count()

@@ -18,9 +18,9 @@ const FEW: usize = 2;
 /// How soon a small fleet is to be there.
 const SOON: Duration = Duration::from_secs(1);
 /// What a small fleet may have resident, in bytes.
-const SMALL: u64 = 100_000_000;
-/// After which time that is looked at.
-const CALM: Duration = Duration::from_secs(5);
+const MAX_RESIDENT_BYTES: u64 = 100_000_000;
+/// How long to wait before the memory is measured.
+const SETTLE_TIME: Duration = Duration::from_secs(5);
 
 /// Measures `reeve up`.
 #[derive(Parser)]
@@ -75,10 +75,10 @@ async fn small() -> Result<Duration> {
     let took = started.elapsed();
     print_step("the kubeconfig is there, and the hub answers", started);
     verdict(took < SOON, "less than 1 s");
-    tokio::time::sleep(CALM).await;
+    tokio::time::sleep(SETTLE_TIME).await;
     let resident = fleet.resident()?;
     print_memory("resident 5 s later", resident);
-    verdict(resident < SMALL, "less than 100 MB");
+    verdict(resident < MAX_RESIDENT_BYTES, "less than 100 MB");
     let used = fleet.used()?;
     print_used(used, Used::default());
     Ok(used.cpu)

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use crate::objects::{self, ROOTS, Size, bindings, cluster, policies, replica, root};
 
 /// How long one answer may take to arrive.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// One phase: what the program used and asked in it.
 struct Phase<'a> {
@@ -110,7 +110,7 @@ pub(crate) async fn answer(plane: &Plane, program: &Program, size: Size) -> Resu
     // Cluster by cluster, as clusters answer.
     let pairs =
         (0..size.clusters).flat_map(|on| (0..size.policies).map(move |number| (on, number)));
-    objects::each(pairs, |(on, number)| say(plane, on, number, "Compliant")).await?;
+    objects::each(pairs, |(on, number)| report(plane, on, number, "Compliant")).await?;
     let answered = Instant::now();
     let mut compliant = HashSet::new();
     while compliant.len() < size.policies {
@@ -141,14 +141,14 @@ pub(crate) async fn flips(
     let measured = async {
         for flip in 0..flips {
             // Nobody else touches this root, so its status speaks of this cluster alone.
-            let (says, on) = if flip % 2 == 0 {
+            let (compliance, on) = if flip % 2 == 0 {
                 ("NonCompliant", flip / 2 % size.clusters)
             } else {
                 ("Compliant", flip / 2 % size.clusters)
             };
-            say(plane, on, 0, says).await?;
-            let took_ = tokio::time::timeout(PATIENCE, seen(&mut observed, on, says)).await;
-            took.push(took_.with_context(|| format!("flip {flip} does not arrive"))??);
+            report(plane, on, 0, compliance).await?;
+            let delay = tokio::time::timeout(TIMEOUT, seen(&mut observed, on, compliance)).await;
+            took.push(delay.with_context(|| format!("flip {flip} does not arrive"))??);
         }
         anyhow::Ok(())
     };
@@ -161,15 +161,15 @@ pub(crate) async fn flips(
 }
 
 /// From one watch's view of the answer to the same watch's view of the root, so its delay is in neither.
-async fn seen(observed: &mut Observed, on: usize, says: &str) -> Result<Duration> {
+async fn seen(observed: &mut Observed, on: usize, compliance: &str) -> Result<Duration> {
     let mut answered = None;
     loop {
         let Seen { at, object } = observed.next().await?;
-        let says_it = text(&object, "/status/compliant") == Some(says);
+        let is_reported = text(&object, "/status/compliant") == Some(compliance);
         let namespace = object.namespace().unwrap_or_default();
-        if says_it && namespace == cluster(on) && object.name_any() == replica(0) {
+        if is_reported && namespace == cluster(on) && object.name_any() == replica(0) {
             answered = Some(at);
-        } else if let Some(answered) = answered.filter(|_| says_it)
+        } else if let Some(answered) = answered.filter(|_| is_reported)
             && namespace == ROOTS
             && object.name_any() == root(0)
         {
@@ -188,9 +188,11 @@ async fn noise(plane: &Plane, size: Size, load: u32) -> Result<()> {
         tick.tick().await;
         let number = 1 + round % (size.policies - 1);
         let on = round % size.clusters;
-        let says = ["Pending", "NonCompliant", "Compliant"];
-        let says = says.get(round % says.len()).context("no such answer")?;
-        say(plane, on, number, says).await?;
+        let compliance = ["Pending", "NonCompliant", "Compliant"];
+        let compliance = compliance
+            .get(round % compliance.len())
+            .context("no such answer")?;
+        report(plane, on, number, compliance).await?;
     }
     Ok(())
 }
@@ -226,8 +228,8 @@ pub(crate) async fn withdraw(plane: &Plane, program: &Program, size: Size) -> Re
     phase.end().await
 }
 
-async fn say(plane: &Plane, on: usize, number: usize, says: &str) -> Result<()> {
-    let patch = Patch::Merge(json!({"status": {"compliant": says}}));
+async fn report(plane: &Plane, on: usize, number: usize, compliance: &str) -> Result<()> {
+    let patch = Patch::Merge(json!({"status": {"compliant": compliance}}));
     replicas(plane, on)
         .patch_status(&replica(number), &PatchParams::default(), &patch)
         .await?;

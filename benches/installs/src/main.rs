@@ -51,16 +51,19 @@ async fn main() -> Result<()> {
 
     println!("\n# from the start to the last work");
     until(&plane, addons, |addon| {
-        said(addon, "RegistrationApplied") && has_finalizer(addon)
+        condition_is_true(addon, "RegistrationApplied") && has_finalizer(addon)
     })
     .await?;
     println!("{:.2} s", started.elapsed().as_secs_f64());
     end(&plane, &controller, mark, Used::default()).await?;
 
-    println!("\n# all works are applied, to the last add-on that says so");
+    println!("\n# all works are applied, to the last add-on that reports it");
     let (mark, before, started) = (plane.audit()?.mark()?, controller.used()?, Instant::now());
     objects::apply_works(&plane).await?;
-    until(&plane, addons, |addon| said(addon, "ManifestApplied")).await?;
+    until(&plane, addons, |addon| {
+        condition_is_true(addon, "ManifestApplied")
+    })
+    .await?;
     println!("{:.2} s", started.elapsed().as_secs_f64());
     end(&plane, &controller, mark, before).await?;
 
@@ -68,7 +71,7 @@ async fn main() -> Result<()> {
         "\n# every add-on is looked at again: something has changed in its status that does not matter"
     );
     let (mark, before) = (plane.audit()?.mark()?, controller.used()?);
-    objects::say_available(&plane, args.clusters).await?;
+    objects::publish_available(&plane, args.clusters).await?;
     end(&plane, &controller, mark, before).await?;
 
     println!("\n# {} s in which nothing happens", args.idle);
@@ -107,10 +110,10 @@ async fn until(plane: &Plane, count: usize, wanted: impl Fn(&DynamicObject) -> b
     }
 }
 
-fn said(addon: &DynamicObject, kind: &str) -> bool {
+fn condition_is_true(addon: &DynamicObject, kind: &str) -> bool {
     let conditions = addon.data["status"]["conditions"].as_array();
-    let is_so = |condition: &Value| condition["type"] == kind && condition["status"] == "True";
-    conditions.into_iter().flatten().any(is_so)
+    let is_true = |condition: &Value| condition["type"] == kind && condition["status"] == "True";
+    conditions.into_iter().flatten().any(is_true)
 }
 
 fn has_finalizer(addon: &DynamicObject) -> bool {

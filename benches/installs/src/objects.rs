@@ -118,7 +118,7 @@ pub(crate) async fn apply_works(plane: &Plane) -> Result<()> {
 }
 
 /// What the registration agents would say of all add-ons.
-pub(crate) async fn say_available(plane: &Plane, clusters: usize) -> Result<()> {
+pub(crate) async fn publish_available(plane: &Plane, clusters: usize) -> Result<()> {
     stream::iter(0..clusters)
         .map(|number| async move {
             let api = addons_of(plane, &cluster(number));

@@ -17,7 +17,7 @@ pub use process::{Machine, Used, resident_kib};
 pub use program::Program;
 pub use requests::{print_requests, until_quiet};
 
-/// Starts an API server with our CRDs that writes down every request, and says which program is measured: the given one,
+/// Starts an API server with our CRDs that writes down every request, and prints which program is measured: the given one,
 /// or Reeve.
 pub async fn start(binary: Option<&Path>) -> Result<(Plane, PathBuf)> {
     let program = match binary {

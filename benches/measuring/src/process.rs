@@ -1,4 +1,4 @@
-//! What processes use, by what the kernel says of them.
+//! The resources that processes use, from the statistics of the kernel.
 
 use std::fs;
 use std::time::{Duration, Instant};

@@ -28,7 +28,7 @@ struct Args {
     idle: u64,
     /// Policies that enforce one object each.
     #[arg(long, default_value_t = 100)]
-    enforcing: usize,
+    enforce_policy: usize,
     /// Drifts, one after the other.
     #[arg(long, default_value_t = 200)]
     drifts: usize,
@@ -52,7 +52,7 @@ async fn main() -> Result<()> {
         args.policies, args.objects
     );
     objects::existing(&plane, args.policies * args.objects).await?;
-    objects::looking(&plane, args.policies, args.objects).await?;
+    objects::inform_policy(&plane, args.policies, args.objects).await?;
     let mut controller = Program::new(&plane, program, "config-policy-controller")
         .args(["controller".to_owned()])
         .args(args.flags)
@@ -65,10 +65,10 @@ async fn main() -> Result<()> {
 
     println!(
         "\n# {} policies that enforce a missing object",
-        args.enforcing
+        args.enforce_policy
     );
-    measure::enforce(&plane, &controller, args.enforcing).await?;
+    measure::enforce(&plane, &controller, args.enforce_policy).await?;
     println!("\n# {} drifts, one after the other", args.drifts);
     let drifts = (args.drifts, Duration::from_millis(args.pause));
-    measure::drift(&plane, &controller, args.enforcing, drifts).await
+    measure::drift(&plane, &controller, args.enforce_policy, drifts).await
 }

@@ -15,7 +15,7 @@ use serde_json::json;
 use crate::objects;
 
 /// How long one drift may stay.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIMEOUT: Duration = Duration::from_secs(30);
 
 /// From the start of the program to the last first status.
 pub(crate) async fn first_status(
@@ -69,7 +69,7 @@ pub(crate) async fn enforce(plane: &Plane, controller: &Program, count: usize) -
     let (mark, before) = (plane.audit()?.mark()?, controller.used()?);
     let mut observed = Observed::start(objects::policies(plane));
     let started = Instant::now();
-    objects::enforcing(plane, count).await?;
+    objects::enforce_policy(plane, count).await?;
     let last = all_compliant(&mut observed, "enforce-", count).await?;
     println!(
         "all Compliant after {:.2} s",
@@ -119,7 +119,7 @@ pub(crate) async fn drift(
                 }
             }
         };
-        let repaired = tokio::time::timeout(PATIENCE, repaired).await;
+        let repaired = tokio::time::timeout(TIMEOUT, repaired).await;
         took.push(repaired.with_context(|| format!("{name} stays as it is"))??);
     }
     print_latencies("undone after", took);

@@ -47,7 +47,7 @@ pub(crate) async fn existing(plane: &Plane, count: usize) -> Result<()> {
 }
 
 /// Policies that look at the existing objects by name.
-pub(crate) async fn looking(plane: &Plane, count: usize, objects: usize) -> Result<()> {
+pub(crate) async fn inform_policy(plane: &Plane, count: usize, objects: usize) -> Result<()> {
     let policy = |number: usize| {
         let names = (0..objects).map(|object| format!("look-{}", number * objects + object));
         policy(&format!("look-{number}"), "inform", names)
@@ -56,7 +56,7 @@ pub(crate) async fn looking(plane: &Plane, count: usize, objects: usize) -> Resu
 }
 
 /// Policies that create one object each.
-pub(crate) async fn enforcing(plane: &Plane, count: usize) -> Result<()> {
+pub(crate) async fn enforce_policy(plane: &Plane, count: usize) -> Result<()> {
     let policy = |number: usize| {
         let name = format!("enforce-{number}");
         policy(&name, "enforce", std::iter::once(name.clone()))

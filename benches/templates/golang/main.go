@@ -1,5 +1,5 @@
-// Renders the templates beside this program with Go's text/template, for as long as it is told,
-// and says how many renders a second that was and how many allocations each took.
+// Renders the templates beside this program with Go's text/template, for the given time,
+// and prints how many renders a second that was and how many allocations each took.
 //
 //	templates <folder> <objects.json> <what> <seconds>
 package main

@@ -20,11 +20,11 @@ use reeve_templates_engine::lookup::{Cluster, Found, Object, Read, Resource, Sna
 use serde_json::{Value as Json, json};
 
 /// How long each program renders in each turn.
-const TURN: Duration = Duration::from_secs(2);
+const RUN_TIME: Duration = Duration::from_secs(2);
 /// Machines are noisy: the median of so many turns counts.
-const TURNS: usize = 5;
+const RUNS: usize = 5;
 
-const WHAT: [(&str, &str); 4] = [
+const TEMPLATES: [(&str, &str); 4] = [
     (
         "configmap",
         "render 30 lines with 5 lookups from a snapshot",
@@ -46,12 +46,15 @@ fn main() -> Result<()> {
     let objects = objects();
     let file = work.path().join("objects.json");
     std::fs::write(&file, serde_json::to_vec(&objects)?)?;
-    println!("each: the median of {TURNS} turns of {} s", TURN.as_secs());
-    for (what, title) in WHAT {
+    println!(
+        "each: the median of {RUNS} turns of {} s",
+        RUN_TIME.as_secs()
+    );
+    for (what, title) in TEMPLATES {
         let mut ours = Vec::new();
         let mut go = Vec::new();
         let mut counts = (0, 0.0);
-        for _ in 0..TURNS {
+        for _ in 0..RUNS {
             let (renders, allocations, size) = measure(&folder, &objects, what)?;
             let (go_renders, go_allocations, go_size) = measure_go(&program, &folder, &file, what)?;
             ensure!(
@@ -203,7 +206,7 @@ fn measure(folder: &Path, objects: &[Json], what: &str) -> Result<(f64, u64, usi
     failed?;
     let started = Instant::now();
     let mut renders = 0_u32;
-    while started.elapsed() < TURN {
+    while started.elapsed() < RUN_TIME {
         once()?;
         renders += 1;
     }
@@ -221,7 +224,7 @@ fn measure_go(
         .arg(folder)
         .arg(objects)
         .arg(what)
-        .arg(TURN.as_secs_f64().to_string())
+        .arg(RUN_TIME.as_secs_f64().to_string())
         .output()
         .context("cannot run the Go program")?;
     ensure!(
@@ -231,6 +234,10 @@ fn measure_go(
     );
     let text = String::from_utf8(output.stdout)?;
     let mut words = text.split_whitespace();
-    let mut word = || words.next().context("the Go program said too little");
+    let mut word = || {
+        words
+            .next()
+            .context("the Go program printed too few numbers")
+    };
     Ok((word()?.parse()?, word()?.parse()?, word()?.parse()?))
 }

@@ -76,7 +76,7 @@ metadata: {name: p, namespace: default, labels: {app: found}}
 spec: {containers: [{name: web, image: 'web:1'}]}
 ";
     let fields = properties(&report(text, object)).fields.unwrap();
-    let told: Vec<String> = fields
+    let reported: Vec<String> = fields
         .iter()
         .map(|field| {
             let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
@@ -89,7 +89,7 @@ spec: {containers: [{name: web, image: 'web:1'}]}
         })
         .collect();
     assert_eq!(
-        told,
+        reported,
         [
             "metadata.labels.app: \"wanted\" instead of \"found\"",
             "spec.containers[name=web].image: \"web:2\" instead of \"web:1\"",

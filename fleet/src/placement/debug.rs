@@ -19,13 +19,13 @@ use k8s_openapi::api::authorization::v1::{
 use kube::Client;
 use kube::api::{Api, PostParams};
 use parking_lot::RwLock;
+use reeve_api::ocm::Placement;
 use reeve_runtime::object::{ObjectKey, status_message};
 use serde_json::{Value, json};
 
 use super::decide::Observed;
 use super::index::Index;
 use super::schedule::{Schedule, schedule};
-use reeve_api::ocm::Placement;
 
 const PATH: &str = "/debug/placements/";
 /// The largest body of a request, in bytes.

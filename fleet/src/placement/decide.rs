@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use reeve_api::ocm::PlacementStatus;
+use reeve_api::ocm::{Placement, PlacementDecision};
 use reeve_go_compat::labels;
 use reeve_runtime::object::ObjectKey;
 
@@ -11,10 +13,8 @@ use super::index::Index;
 use super::membership::Availability;
 use super::messages;
 use super::plan::{Write, plan};
-use super::schedule::{Inputs, Mark, Schedule, Verdict, schedule};
+use super::schedule::{Inputs, Schedule, StepEnd, Verdict, schedule};
 use super::status::status;
-use reeve_api::ocm::PlacementStatus;
-use reeve_api::ocm::{Placement, PlacementDecision};
 
 /// The inputs of a placement's decisions.
 pub struct Observed {
@@ -61,7 +61,7 @@ pub struct Decision {
 }
 
 /// Schedules, and calls `watch` at every step of scheduling.
-pub fn decide(observed: &Observed, watch: &mut dyn FnMut(Mark<'_>)) -> Decision {
+pub fn decide(observed: &Observed, watch: &mut dyn FnMut(StepEnd<'_>)) -> Decision {
     let placement = &observed.inputs.placement;
     let name = placement.metadata.name.as_deref().unwrap_or_default();
     let mut schedule = schedule(&observed.inputs, watch);

@@ -1,17 +1,17 @@
 //! The events for writes of a placement's decisions.
 
 use k8s_openapi::api::core::v1::ObjectReference;
+use reeve_api::ocm::{Placement, PlacementDecision};
 
 use super::messages;
 use super::schedule::Schedule;
-use reeve_api::ocm::{Placement, PlacementDecision};
 
 /// The most bytes of scores in a note.
 const SCORES: usize = 1000;
 
 /// The write of a decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deed {
+pub enum DecisionChange {
     /// It was created.
     Created,
     /// Its clusters were written.
@@ -20,7 +20,7 @@ pub enum Deed {
     Deleted,
 }
 
-impl Deed {
+impl DecisionChange {
     fn reason(self) -> (&'static str, &'static str, &'static str) {
         match self {
             Self::Created => ("DecisionCreate", "DecisionCreated", "created"),
@@ -48,26 +48,26 @@ pub struct PlacementEvent {
 /// The events of one reconcile, in the order of the writes, and one event for the scores.
 pub fn events(
     placement: &Placement,
-    deeds: &[(Deed, ObjectReference)],
+    changes: &[(DecisionChange, ObjectReference)],
     schedule: &Schedule,
 ) -> Vec<PlacementEvent> {
     let name = placement.metadata.name.as_deref().unwrap_or_default();
     let namespace = placement.metadata.namespace.as_deref().unwrap_or_default();
     let mut events = Vec::new();
     let mut scored = schedule.totals.is_empty();
-    for (deed, decision) in deeds {
-        let (reason, action, verb) = deed.reason();
+    for (change, decision) in changes {
+        let (reason, action, verb) = change.reason();
         let of = decision.name.as_deref().unwrap_or_default();
         let mut note = messages::decision(of, verb, name, namespace);
         // An invalid placement loses its clusters: the event has the reason.
-        let complaint = schedule
+        let plugin_status = schedule
             .verdict
-            .complaint()
-            .filter(|_| *deed == Deed::Updated);
-        if let Some(complaint) = complaint {
-            note = format!("{note}: {}", complaint.message);
-            if !complaint.plugin.is_empty() {
-                note = format!("{note} in plugin {}", complaint.plugin);
+            .plugin_status()
+            .filter(|_| *change == DecisionChange::Updated);
+        if let Some(plugin_status) = plugin_status {
+            note = format!("{note}: {}", plugin_status.message);
+            if !plugin_status.plugin.is_empty() {
+                note = format!("{note} in plugin {}", plugin_status.plugin);
             }
         }
         events.push(PlacementEvent {
@@ -75,9 +75,9 @@ pub fn events(
             reason,
             action,
             note,
-            warning: complaint.is_some(),
+            warning: plugin_status.is_some(),
         });
-        if *deed == Deed::Updated && !scored {
+        if *change == DecisionChange::Updated && !scored {
             scored = true;
             events.push(PlacementEvent {
                 related: decision.clone(),

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
-
-use super::messages;
-use super::schedule::Verdict;
-use super::schedule::selectors::Selector;
 use kube::ResourceExt;
 use reeve_api::ocm::ManagedCluster;
 use reeve_api::ocm::{DecisionGroupStatus, GroupStrategy};
 use reeve_api::ocm::{GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
+
+use super::messages;
+use super::schedule::Verdict;
+use super::schedule::selectors::Selector;
 
 /// How many clusters one `PlacementDecision` holds.
 pub const LARGEST: usize = 100;

@@ -4,16 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use reeve_runtime::object::ObjectKey;
-use reeve_runtime::watch::Cached;
-
-use super::membership::{self, Availability, Membership};
-use super::schedule::{Placed, Scores};
 use kube::ResourceExt;
 use reeve_api::ocm::{
     AddOnPlacementScore, ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement,
     PlacementDecision,
 };
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::watch::Cached;
+
+use super::membership::{self, Availability, Membership};
+use super::schedule::{Placed, Scores};
 
 /// The placements to enqueue.
 pub type Concerned = BTreeSet<ObjectKey>;
@@ -28,7 +28,7 @@ pub struct Index {
     decisions: BTreeMap<ObjectKey, Arc<PlacementDecision>>,
     scores: Arc<Scores>,
     /// Decisions that this controller created, with the time, until the watch delivers them.
-    untold: BTreeMap<ObjectKey, Timestamp>,
+    undelivered: BTreeMap<ObjectKey, Timestamp>,
     synced: bool,
 }
 
@@ -63,10 +63,10 @@ fn is_stale<T: kube::Resource>(present: Option<&Arc<T>>, known: Option<&Cached<T
     let version =
         |object: &T| -> Option<u64> { object.meta().resource_version.as_ref()?.parse().ok() };
     let present = present.and_then(|object| version(object));
-    let told = known
+    let received = known
         .and_then(Cached::valid)
         .and_then(|object| version(object));
-    matches!((present, told), (Some(present), Some(told)) if told < present)
+    matches!((present, received), (Some(present), Some(received)) if received < present)
 }
 
 impl Index {
@@ -102,7 +102,7 @@ impl Index {
         key: &ObjectKey,
         known: Option<Cached<PlacementDecision>>,
     ) -> Concerned {
-        self.untold.remove(key);
+        self.undelivered.remove(key);
         if is_stale(self.decisions.get(key), known.as_ref()) {
             return Concerned::new();
         }
@@ -124,23 +124,23 @@ impl Index {
             return;
         }
         if let Some(at) = created {
-            self.untold.insert(key.clone(), at);
+            self.undelivered.insert(key.clone(), at);
         }
         put(&mut self.decisions, key, Some(known));
     }
 
     /// Drops the decisions of a placement that were created before `before` and that the watch has not delivered: the
     /// watch misses the deletion of an object that it has never delivered. Returns whether younger ones exist.
-    pub fn forget_untold(&mut self, placement: &ObjectKey, before: Timestamp) -> bool {
+    pub fn drop_undelivered(&mut self, placement: &ObjectKey, before: Timestamp) -> bool {
         let prefix = format!("{}-decision-", placement.name);
         let ours =
             |key: &ObjectKey| key.namespace == placement.namespace && key.name.starts_with(&prefix);
-        let all = self.untold.iter().filter(|(key, _)| ours(key));
+        let all = self.undelivered.iter().filter(|(key, _)| ours(key));
         let (old, young): (Vec<_>, Vec<_>) = all.partition(|(_, at)| **at < before);
         let any = !young.is_empty();
         let old: Vec<ObjectKey> = old.into_iter().map(|(key, _)| key.clone()).collect();
         for key in old {
-            self.untold.remove(&key);
+            self.undelivered.remove(&key);
             self.decisions.remove(&key);
         }
         any

@@ -1,12 +1,12 @@
 //! The members of sets, and the clusters that a placement may choose.
 
+use kube::ResourceExt;
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, Placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::messages;
 use super::schedule::selectors::Selector;
-use kube::ResourceExt;
-use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, Placement};
 
 /// The label that makes a cluster a member of one set.
 pub const SET_LABEL: &str = "cluster.open-cluster-management.io/clusterset";

@@ -7,7 +7,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use reeve_runtime::metrics::Metrics;
 
-use super::schedule::Mark;
+use super::schedule::StepEnd;
 
 const NAME: &str = "placement_scheduling";
 
@@ -92,7 +92,7 @@ impl PlacementMetrics {
     }
 
     /// Measures the steps of one schedule, each from the mark before it.
-    pub(super) fn stopwatch(&self) -> impl FnMut(Mark<'_>) {
+    pub(super) fn stopwatch(&self) -> impl FnMut(StepEnd<'_>) {
         let mut last = Instant::now();
         move |mark| {
             let seconds = last.elapsed().as_secs_f64();
@@ -106,13 +106,13 @@ impl PlacementMetrics {
             };
             match mark {
                 // The mark of the filter that evaluates the expressions comes next.
-                Mark::Expressions => {
+                StepEnd::Expressions => {
                     self.expressions.get_or_create(&NAMED).observe(seconds);
                     return;
                 }
-                Mark::Begin => {}
-                Mark::Filter(name) => plugin("filter", name),
-                Mark::Prioritizer(name) => plugin("prioritizer", name),
+                StepEnd::Begin => {}
+                StepEnd::Filter(name) => plugin("filter", name),
+                StepEnd::Prioritizer(name) => plugin("prioritizer", name),
             }
             last = Instant::now();
         }

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use reeve_api::ocm::{Placement, PlacementDecision};
 
 use super::groups::Desired;
-use reeve_api::ocm::{Placement, PlacementDecision};
 
 /// A write of a decision.
 #[derive(Clone, Debug, PartialEq)]

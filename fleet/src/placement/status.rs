@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use reeve_api::ocm::{self, Placement};
+use reeve_api::ocm::{DecisionGroupStatus, PlacementStatus};
 
 use super::membership::Availability;
 use super::messages;
 use super::schedule::{Schedule, Verdict};
-use reeve_api::ocm::{self, Placement};
-use reeve_api::ocm::{DecisionGroupStatus, PlacementStatus};
 
 /// The type of the condition for the number of chosen clusters.
 pub const SATISFIED: &str = "PlacementSatisfied";
@@ -16,7 +16,7 @@ pub const MISCONFIGURED: &str = "PlacementMisconfigured";
 
 /// A condition without its time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stated {
+pub struct ConditionState {
     /// Its type.
     pub kind: &'static str,
     /// Whether its status is `True`.
@@ -28,13 +28,13 @@ pub struct Stated {
 }
 
 /// `PlacementMisconfigured`. An invalid set is left out of the choice, and this condition has its error.
-pub fn misconfigured(verdict: &Verdict, unusable: &[String]) -> Stated {
+pub fn misconfigured(verdict: &Verdict, unusable: &[String]) -> ConditionState {
     let message = match (verdict, unusable) {
-        (Verdict::Misconfigured(complaint), _) => {
-            format!("{}:{}", complaint.plugin, complaint.message)
+        (Verdict::Misconfigured(plugin_status), _) => {
+            format!("{}:{}", plugin_status.plugin, plugin_status.message)
         }
         (_, []) => {
-            return Stated {
+            return ConditionState {
                 kind: MISCONFIGURED,
                 holds: false,
                 reason: "Succeedconfigured",
@@ -43,7 +43,7 @@ pub fn misconfigured(verdict: &Verdict, unusable: &[String]) -> Stated {
         }
         (_, unusable) => format!(":{}", unusable.join("; ")),
     };
-    Stated {
+    ConditionState {
         kind: MISCONFIGURED,
         holds: true,
         reason: "Misconfigured",
@@ -52,7 +52,11 @@ pub fn misconfigured(verdict: &Verdict, unusable: &[String]) -> Stated {
 }
 
 /// `PlacementSatisfied`.
-pub fn satisfied(placement: &Placement, among: &Availability, schedule: &Schedule) -> Stated {
+pub fn satisfied(
+    placement: &Placement,
+    among: &Availability,
+    schedule: &Schedule,
+) -> ConditionState {
     let (reason, message) = if among.bound.is_empty() {
         (
             "NoManagedClusterSetBindings",
@@ -68,8 +72,8 @@ pub fn satisfied(placement: &Placement, among: &Availability, schedule: &Schedul
             "AllManagedClusterSetsEmpty",
             messages::sets_empty(&among.eligible),
         )
-    } else if let Verdict::Error(complaint) = &schedule.verdict {
-        ("NotAllDecisionsScheduled", complaint.message.clone())
+    } else if let Verdict::Error(plugin_status) = &schedule.verdict {
+        ("NotAllDecisionsScheduled", plugin_status.message.clone())
     } else if schedule.selected.is_empty() {
         ("NoManagedClusterMatched", messages::NO_MATCH.to_owned())
     } else if schedule.unscheduled == 0 {
@@ -80,7 +84,7 @@ pub fn satisfied(placement: &Placement, among: &Availability, schedule: &Schedul
             messages::unscheduled(schedule.unscheduled),
         )
     };
-    Stated {
+    ConditionState {
         kind: SATISFIED,
         holds: reason == "AllDecisionsScheduled",
         reason,
@@ -105,33 +109,33 @@ pub fn status(
             .map(|status: &ocm::PlacementStatus| status.conditions.clone())
             .unwrap_or_default(),
     };
-    let stated = [
+    let desired = [
         misconfigured(&schedule.verdict, &among.unusable),
         satisfied(placement, among, schedule),
     ];
-    for condition in stated {
+    for condition in desired {
         set(&mut status.conditions, condition, now);
     }
     status
 }
 
 /// Sets a condition. Its `lastTransitionTime` changes only with its status.
-pub fn set(conditions: &mut Vec<Condition>, stated: Stated, now: Timestamp) {
-    let status = if stated.holds { "True" } else { "False" };
-    let present = conditions.iter_mut().find(|one| one.type_ == stated.kind);
+pub fn set(conditions: &mut Vec<Condition>, desired: ConditionState, now: Timestamp) {
+    let status = if desired.holds { "True" } else { "False" };
+    let present = conditions.iter_mut().find(|one| one.type_ == desired.kind);
     if let Some(present) = present {
         if present.status != status {
             status.clone_into(&mut present.status);
             present.last_transition_time = Time(now);
         }
-        stated.reason.clone_into(&mut present.reason);
-        present.message = stated.message;
+        desired.reason.clone_into(&mut present.reason);
+        present.message = desired.message;
     } else {
         conditions.push(Condition {
-            type_: stated.kind.to_owned(),
+            type_: desired.kind.to_owned(),
             status: status.to_owned(),
-            reason: stated.reason.to_owned(),
-            message: stated.message,
+            reason: desired.reason.to_owned(),
+            message: desired.message,
             last_transition_time: Time(now),
             observed_generation: None,
         });

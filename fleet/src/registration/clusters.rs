@@ -2,10 +2,10 @@
 
 use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
+use reeve_api::ocm::{ManagedCluster, Taint};
 use serde_json::{Value, json};
 
 use super::messages;
-use reeve_api::ocm::{ManagedCluster, Taint};
 
 /// The type of the condition for an available cluster.
 pub const AVAILABLE: &str = "ManagedClusterConditionAvailable";
@@ -58,33 +58,33 @@ pub fn taints(cluster: &ManagedCluster) -> Option<Vec<Taint>> {
 
 /// The state of a cluster's lease.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum LeaseState {
     /// The lease does not count: the hub has not accepted or denied the cluster.
-    Nothing,
+    Undecided,
     /// The cluster has no lease yet: it is to be created.
-    NoLease,
+    Missing,
     /// The agent renewed the lease in time. Check again after this duration.
-    Lately(SignedDuration),
+    Renewed(SignedDuration),
     /// The lease has expired. Check again after this duration.
-    NotLately(SignedDuration),
+    Expired(SignedDuration),
     /// The agent will not renew the lease again.
-    Never,
+    Abandoned,
 }
 
 /// The state of a cluster's lease at `now`.
-pub fn heard(cluster: &ManagedCluster, lease: Option<&Lease>, now: Timestamp) -> Heard {
+pub fn lease_state(cluster: &ManagedCluster, lease: Option<&Lease>, now: Timestamp) -> LeaseState {
     let status = cluster.status.as_ref();
     if status
         .and_then(|status| status.condition(ACCEPTED))
         .is_none()
     {
-        return Heard::Nothing;
+        return LeaseState::Undecided;
     }
     let Some(lease) = lease else {
         return if cluster.is_terminating() {
-            Heard::Never
+            LeaseState::Abandoned
         } else {
-            Heard::NoLease
+            LeaseState::Missing
         };
     };
     let seconds = match cluster.spec.lease_duration_seconds {
@@ -101,8 +101,8 @@ pub fn heard(cluster: &ManagedCluster, lease: Option<&Lease>, now: Timestamp) ->
         .map(|ends| ends.duration_since(now))
         .filter(SignedDuration::is_positive);
     match left {
-        Some(left) => Heard::Lately(left),
-        None => Heard::NotLately(grace),
+        Some(left) => LeaseState::Renewed(left),
+        None => LeaseState::Expired(grace),
     }
 }
 

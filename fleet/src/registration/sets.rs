@@ -3,14 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use kube::ResourceExt;
+use reeve_api::ocm::{LabelSelector, ManagedCluster, ManagedClusterSet, SetSelector};
 use serde_json::{Value, json};
 
 use super::messages;
 use crate::placement::membership::{BY_LABELS, EXCLUSIVE, Membership};
-use crate::placement::status::Stated;
-use kube::ResourceExt;
-use reeve_api::ocm::SetSelector;
-use reeve_api::ocm::{LabelSelector, ManagedCluster, ManagedClusterSet};
+use crate::placement::status::ConditionState;
 
 /// The annotation that, when exactly `false`, leaves the selector of `default` or `global` to users.
 pub const AUTO_UPDATE: &str = "cluster.open-cluster-management.io/autoupdate";
@@ -23,13 +22,13 @@ pub const GLOBAL: &str = "global";
 pub fn emptiness<'a>(
     set: &ManagedClusterSet,
     clusters: impl IntoIterator<Item = &'a Arc<ManagedCluster>>,
-) -> Result<Stated, String> {
+) -> Result<ConditionState, String> {
     let membership = Membership::of(set)?;
     let clusters = clusters.into_iter();
     let count = clusters
         .filter(|one| membership.includes(one.labels()))
         .count();
-    Ok(Stated {
+    Ok(ConditionState {
         kind: "ClusterSetEmpty",
         holds: count == 0,
         reason: if count == 0 {
@@ -72,7 +71,7 @@ pub fn concerned(
 
 /// The write that `default` or `global` needs.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Upkeep {
+pub enum BuiltInSetWrite {
     /// The set is as desired.
     Nothing,
     /// The set does not exist: create this.
@@ -82,7 +81,7 @@ pub enum Upkeep {
 }
 
 /// The write that `default` or `global` needs; other sets need none.
-pub fn upkeep(name: &str, set: Option<&ManagedClusterSet>) -> Upkeep {
+pub fn built_in_set_write(name: &str, set: Option<&ManagedClusterSet>) -> BuiltInSetWrite {
     let wanted = match name {
         DEFAULT => SetSelector {
             selector_type: EXCLUSIVE.to_owned(),
@@ -92,10 +91,10 @@ pub fn upkeep(name: &str, set: Option<&ManagedClusterSet>) -> Upkeep {
             selector_type: BY_LABELS.to_owned(),
             label_selector: Some(LabelSelector::default()),
         },
-        _ => return Upkeep::Nothing,
+        _ => return BuiltInSetWrite::Nothing,
     };
     let Some(set) = set else {
-        return Upkeep::Create(json!({
+        return BuiltInSetWrite::Create(json!({
             "apiVersion": "cluster.open-cluster-management.io/v1beta2",
             "kind": "ManagedClusterSet",
             "metadata": {"name": name},
@@ -110,13 +109,13 @@ pub fn upkeep(name: &str, set: Option<&ManagedClusterSet>) -> Upkeep {
         || (selector.selector_type.is_empty() && wanted.selector_type == EXCLUSIVE);
     let same = same_type && selector.label_selector == wanted.label_selector;
     if is_users || same || set.metadata.deletion_timestamp.is_some() {
-        return Upkeep::Nothing;
+        return BuiltInSetWrite::Nothing;
     }
     // A merge patch only removes the fields that it names.
     let labels = wanted
         .label_selector
         .map(|_| json!({"matchLabels": null, "matchExpressions": null}));
-    Upkeep::Restore(json!({"spec": {"clusterSelector": {
+    BuiltInSetWrite::Restore(json!({"spec": {"clusterSelector": {
         "selectorType": wanted.selector_type,
         "labelSelector": labels,
     }}}))

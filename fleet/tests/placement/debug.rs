@@ -7,7 +7,7 @@ use axum::body::{Body, to_bytes};
 use axum::http::{Request, StatusCode};
 use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
 use kube::api::{Api, PostParams};
-use reeve_fleet::placement::controller::Means;
+use reeve_fleet::placement::controller::Deps;
 use reeve_fleet::placement::debug::{Debugger, User};
 use reeve_testkit::eventually;
 use serde_json::{Value, json};
@@ -91,7 +91,7 @@ fn names(answer: &Value) -> Vec<&str> {
 pub async fn explains(hub: Hub) -> Result<()> {
     hub.filled("s1", 2).await?;
     hub.placement(json!({})).await?;
-    hub.counts(2).await?;
+    hub.wait_for_cluster_count(2).await?;
     allow(&hub, "alice", &["get"]).await?;
     let path = format!("/debug/placements/{}/p1", hub.name);
     let answer = allowed(&hub, "alice", "GET", &path, "").await?;
@@ -178,7 +178,7 @@ pub async fn posted(hub: Hub) -> Result<()> {
     .await?;
     // The request created nothing.
     let left = hub
-        .here("Placement")
+        .own("Placement")
         .list(&kube::api::ListParams::default())
         .await?;
     ensure!(left.items.is_empty());
@@ -220,7 +220,7 @@ pub async fn refusals(hub: Hub) -> Result<()> {
         ensure!(answer["error"].is_string(), "{answer}");
     }
     // Before the caches have synced, the endpoint answers with an error.
-    let fresh = Means::of(hub.client.clone());
+    let fresh = Deps::of(hub.client.clone());
     let body = json!({"metadata": {"namespace": hub.name}, "spec": {}}).to_string();
     let (status, answer) = ask(fresh.debugger(), Some("dave"), "POST", posted, &body).await?;
     ensure!(
@@ -229,7 +229,7 @@ pub async fn refusals(hub: Hub) -> Result<()> {
     );
     // Nor where no access can be reviewed.
     let nowhere = kube::Config::new("http://127.0.0.1:9".parse()?);
-    let nowhere = Means::of(kube::Client::try_from(nowhere)?);
+    let nowhere = Deps::of(kube::Client::try_from(nowhere)?);
     let (status, answer) = ask(nowhere.debugger(), Some("dave"), "POST", posted, &body).await?;
     ensure!(
         status == StatusCode::INTERNAL_SERVER_ERROR,

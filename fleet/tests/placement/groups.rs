@@ -33,16 +33,18 @@ pub async fn follow(hub: Hub) -> Result<()> {
         "decisionGroups": [{"groupName": "canary", "groupClusterSelector": selector}],
     }}}))
     .await?;
-    hub.groups(&[("canary", 2), ("", 2), ("", 1)]).await?;
+    hub.wait_for_groups(&[("canary", 2), ("", 2), ("", 1)])
+        .await?;
     hub.drop_cluster("k1").await?;
     hub.drop_cluster("o1").await?;
-    hub.groups(&[("canary", 1), ("", 2)]).await?;
+    hub.wait_for_groups(&[("canary", 1), ("", 2)]).await?;
     one(&hub, "k3", true).await?;
-    hub.groups(&[("canary", 2), ("", 2)]).await?;
+    hub.wait_for_groups(&[("canary", 2), ("", 2)]).await?;
     one(&hub, "o4", false).await?;
-    hub.groups(&[("canary", 2), ("", 2), ("", 1)]).await?;
+    hub.wait_for_groups(&[("canary", 2), ("", 2), ("", 1)])
+        .await?;
     for name in ["k2", "k3", "o2", "o3", "o4"] {
         hub.drop_cluster(name).await?;
     }
-    hub.groups(&[("", 0)]).await
+    hub.wait_for_groups(&[("", 0)]).await
 }

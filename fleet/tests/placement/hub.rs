@@ -75,7 +75,7 @@ impl Hub {
         Api::namespaced_with(self.client.clone(), namespace, &kind(of))
     }
 
-    pub fn here(&self, of: &str) -> Api<DynamicObject> {
+    pub fn own(&self, of: &str) -> Api<DynamicObject> {
         self.within(of, &self.name)
     }
 
@@ -152,14 +152,14 @@ impl Hub {
 
     pub async fn bind_named(&self, set: &str) -> Result<()> {
         let object = json!({"metadata": {"name": set}, "spec": {"clusterSet": set}});
-        let api = self.here("ManagedClusterSetBinding");
+        let api = self.own("ManagedClusterSetBinding");
         self.create(&api, "ManagedClusterSetBinding", object)
             .await?;
         Ok(())
     }
 
     pub async fn unbind(&self, short: &str) -> Result<()> {
-        self.delete(&self.here("ManagedClusterSetBinding"), &self.full(short))
+        self.delete(&self.own("ManagedClusterSetBinding"), &self.full(short))
             .await
     }
 
@@ -228,14 +228,14 @@ impl Hub {
 
     pub async fn placement(&self, spec: Value) -> Result<()> {
         let object = json!({"metadata": {"name": "p1"}, "spec": spec});
-        self.create(&self.here("Placement"), "Placement", object)
+        self.create(&self.own("Placement"), "Placement", object)
             .await?;
         Ok(())
     }
 
     /// Merges a patch into the placement's spec.
     pub async fn edit(&self, spec: Value) -> Result<()> {
-        self.merge(&self.here("Placement"), "p1", json!({ "spec": spec }))
+        self.merge(&self.own("Placement"), "p1", json!({ "spec": spec }))
             .await
     }
 
@@ -261,17 +261,17 @@ impl Hub {
             .map(|name| name.strip_prefix(&prefix).unwrap_or(name).to_owned())
             .collect();
         let status = self.read().await?.status.unwrap_or_default();
-        let told = usize::try_from(status.number_of_selected_clusters)?;
+        let reported = usize::try_from(status.number_of_selected_clusters)?;
         ensure!(
-            told == names.len(),
-            "the status says {told}, the decisions {names:?}"
+            reported == names.len(),
+            "the status has {reported} clusters, the decisions {names:?}"
         );
         ensure!(!status.conditions.is_empty(), "no conditions");
         Ok(names)
     }
 
     /// Waits until exactly these clusters are chosen.
-    pub async fn chooses(&self, expected: &[&str]) -> Result<()> {
+    pub async fn wait_for_clusters(&self, expected: &[&str]) -> Result<()> {
         let expected: BTreeSet<String> = expected.iter().map(|name| (*name).to_owned()).collect();
         eventually(format!("{expected:?} are chosen"), DEADLINE, || async {
             let chosen = self.chosen().await?;
@@ -282,7 +282,7 @@ impl Hub {
     }
 
     /// Waits until this number of clusters is chosen.
-    pub async fn counts(&self, expected: usize) -> Result<()> {
+    pub async fn wait_for_cluster_count(&self, expected: usize) -> Result<()> {
         eventually(format!("{expected} are chosen"), DEADLINE, || async {
             let chosen = self.chosen().await?;
             ensure!(chosen.len() == expected, "{chosen:?}");
@@ -292,7 +292,7 @@ impl Hub {
     }
 
     /// Waits until a condition has this status and reason.
-    pub async fn says(&self, kind: &str, status: &str, reason: &str) -> Result<()> {
+    pub async fn wait_for_condition(&self, kind: &str, status: &str, reason: &str) -> Result<()> {
         eventually(
             format!("{kind} is {status}, {reason}"),
             DEADLINE,
@@ -310,21 +310,21 @@ impl Hub {
         .await
     }
 
-    pub async fn is_satisfied(&self) -> Result<()> {
-        self.says("PlacementSatisfied", "True", "AllDecisionsScheduled")
+    pub async fn wait_until_satisfied(&self) -> Result<()> {
+        self.wait_for_condition("PlacementSatisfied", "True", "AllDecisionsScheduled")
             .await
     }
 
     /// Waits until the status has these groups (name and number of clusters); decisions and labels must agree.
-    pub async fn groups(&self, expected: &[(&str, i32)]) -> Result<()> {
+    pub async fn wait_for_groups(&self, expected: &[(&str, i32)]) -> Result<()> {
         eventually(format!("the groups are {expected:?}"), DEADLINE, || async {
             let status = self.read().await?.status.unwrap_or_default();
-            let told: Vec<(&str, i32)> = status
+            let reported: Vec<(&str, i32)> = status
                 .decision_groups
                 .iter()
                 .map(|one| (one.decision_group_name.as_str(), one.cluster_count))
                 .collect();
-            ensure!(told == expected, "{told:?}");
+            ensure!(reported == expected, "{reported:?}");
             let decisions = self.decisions().await?;
             let of_groups = status.decision_groups.iter().map(|one| one.decisions.len());
             ensure!(decisions.len() == of_groups.sum::<usize>(), "{decisions:?}");
@@ -350,7 +350,7 @@ impl Hub {
     }
 
     /// Waits until an event of this type and reason has a note that contains `text`.
-    pub async fn tells(&self, kind: &str, reason: &str, text: &str) -> Result<Event> {
+    pub async fn wait_for_event(&self, kind: &str, reason: &str, text: &str) -> Result<Event> {
         let api: Api<Event> = Api::namespaced(self.client.clone(), &self.name);
         eventually(
             format!("an event {kind} {reason}: {text}"),
@@ -376,7 +376,7 @@ impl Hub {
     pub async fn dump(&self) -> String {
         let mut text = String::from("on the hub:\n");
         for of in ["Placement", "PlacementDecision", "ManagedClusterSetBinding"] {
-            if let Ok(list) = self.here(of).list(&ListParams::default()).await {
+            if let Ok(list) = self.own(of).list(&ListParams::default()).await {
                 for one in list.items {
                     let _ = writeln!(text, "{of} {}: {}", one.name_any(), one.data);
                 }

@@ -40,11 +40,11 @@ async fn by(hub: &Hub, what: &str, selector: impl Fn(&str) -> Value) -> Result<(
             .await?;
     }
     hub.placement(json!({})).await?;
-    hub.counts(5).await?;
+    hub.wait_for_cluster_count(5).await?;
     hub.edit(predicate(&selector("Amazon"))).await?;
-    hub.chooses(&["a1", "a2", "a3"]).await?;
+    hub.wait_for_clusters(&["a1", "a2", "a3"]).await?;
     hub.edit(predicate(&selector("Azure"))).await?;
-    hub.chooses(&["z1", "z2"]).await
+    hub.wait_for_clusters(&["z1", "z2"]).await
 }
 
 fn expression(text: &str) -> Value {
@@ -69,25 +69,25 @@ pub async fn expressions(hub: Hub) -> Result<()> {
     )
     .await?;
     hub.placement(expression("xxxx.expression")).await?;
-    hub.chooses(&[]).await?;
-    hub.groups(&[("", 0)]).await?;
-    hub.says("PlacementMisconfigured", "True", "Misconfigured")
+    hub.wait_for_clusters(&[]).await?;
+    hub.wait_for_groups(&[("", 0)]).await?;
+    hub.wait_for_condition("PlacementMisconfigured", "True", "Misconfigured")
         .await?;
     hub.edit(expression(ABOVE)).await?;
-    hub.chooses(&["s1-002"]).await?;
-    hub.says("PlacementMisconfigured", "False", "Succeedconfigured")
+    hub.wait_for_clusters(&["s1-002"]).await?;
+    hub.wait_for_condition("PlacementMisconfigured", "False", "Succeedconfigured")
         .await
 }
 
 pub async fn scores_by_cel(hub: Hub) -> Result<()> {
     hub.filled("s1", 2).await?;
     hub.placement(expression(ABOVE)).await?;
-    hub.chooses(&[]).await?;
+    hub.wait_for_clusters(&[]).await?;
     hub.score(
         "s1-001",
         "usage",
         json!({"scores": [{"name": "cpu", "value": 95}]}),
     )
     .await?;
-    hub.chooses(&["s1-001"]).await
+    hub.wait_for_clusters(&["s1-001"]).await
 }

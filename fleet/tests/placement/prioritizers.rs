@@ -35,7 +35,7 @@ async fn foreign(hub: &Hub, cluster: &str) -> Result<()> {
     let status = json!({"decisions": [{"clusterName": hub.full(cluster), "reason": ""}]});
     let object =
         json!({"metadata": {"name": "foreign-decision-1", "labels": labels}, "status": status});
-    hub.create(&hub.here("PlacementDecision"), "PlacementDecision", object)
+    hub.create(&hub.own("PlacementDecision"), "PlacementDecision", object)
         .await?;
     Ok(())
 }
@@ -43,7 +43,7 @@ async fn foreign(hub: &Hub, cluster: &str) -> Result<()> {
 pub async fn defaults(hub: Hub) -> Result<()> {
     three(&hub).await?;
     hub.placement(json!({"numberOfClusters": 2})).await?;
-    hub.chooses(&["c1", "c2"]).await
+    hub.wait_for_clusters(&["c1", "c2"]).await
 }
 
 pub async fn resources(hub: Hub) -> Result<()> {
@@ -51,10 +51,10 @@ pub async fn resources(hub: Hub) -> Result<()> {
     let policy = policy("Exact", &[(CPU, 1), (MEMORY, 1)]);
     hub.placement(json!({"numberOfClusters": 2, "prioritizerPolicy": policy}))
         .await?;
-    hub.chooses(&["c1", "c3"]).await?;
+    hub.wait_for_clusters(&["c1", "c3"]).await?;
     let name = |short: &str| hub.full(short);
     let note = format!("{}:0 {}:0 {}:83 ", name("c1"), name("c2"), name("c3"));
-    hub.tells("Normal", "ScoreUpdate", &note).await?;
+    hub.wait_for_event("Normal", "ScoreUpdate", &note).await?;
     Ok(())
 }
 
@@ -63,12 +63,12 @@ pub async fn steady(hub: Hub) -> Result<()> {
     let policy = policy("Additive", &[("Steady", 3), (CPU, 1), (MEMORY, 1)]);
     hub.placement(json!({"numberOfClusters": 2, "prioritizerPolicy": policy}))
         .await?;
-    hub.chooses(&["c1", "c3"]).await?;
+    hub.wait_for_clusters(&["c1", "c3"]).await?;
     foreign(&hub, "c2").await?;
     hub.cluster("c4", json!({"set": "s1", "cpu": "10", "memory": "100"}))
         .await?;
     tokio::time::sleep(Duration::from_secs(3)).await;
-    hub.chooses(&["c1", "c3"]).await
+    hub.wait_for_clusters(&["c1", "c3"]).await
 }
 
 pub async fn balance(hub: Hub) -> Result<()> {
@@ -77,7 +77,7 @@ pub async fn balance(hub: Hub) -> Result<()> {
     let policy = policy("Exact", &[("Balance", 2), (CPU, 1)]);
     hub.placement(json!({"numberOfClusters": 2, "prioritizerPolicy": policy}))
         .await?;
-    hub.chooses(&["c2", "c3"]).await
+    hub.wait_for_clusters(&["c2", "c3"]).await
 }
 
 pub async fn better(hub: Hub) -> Result<()> {
@@ -85,18 +85,18 @@ pub async fn better(hub: Hub) -> Result<()> {
     let policy = policy("Exact", &[(CPU, 1), (MEMORY, 1)]);
     hub.placement(json!({"numberOfClusters": 2, "prioritizerPolicy": policy}))
         .await?;
-    hub.chooses(&["c1", "c3"]).await?;
+    hub.wait_for_clusters(&["c1", "c3"]).await?;
     hub.cluster("c4", json!({"set": "s1", "cpu": "10", "memory": "100"}))
         .await?;
-    hub.chooses(&["c3", "c4"]).await?;
+    hub.wait_for_clusters(&["c3", "c4"]).await?;
     let name = |short: &str| hub.full(short);
     let scores = [("c1", 0), ("c2", -40), ("c3", 52), ("c4", 200)];
     let note: String = scores.iter().fold(String::new(), |note, (short, total)| {
         format!("{note}{}:{total} ", name(short))
     });
-    hub.tells("Normal", "ScoreUpdate", &note).await?;
+    hub.wait_for_event("Normal", "ScoreUpdate", &note).await?;
     hub.drop_cluster("c4").await?;
-    hub.chooses(&["c1", "c3"]).await
+    hub.wait_for_clusters(&["c1", "c3"]).await
 }
 
 fn by_score() -> Value {
@@ -116,22 +116,22 @@ pub async fn scores(hub: Hub) -> Result<()> {
         hub.score(name, "demo", demo(value)).await?;
     }
     hub.placement(by_score()).await?;
-    hub.chooses(&["c2", "c3"]).await
+    hub.wait_for_clusters(&["c2", "c3"]).await
 }
 
 pub async fn scores_come(hub: Hub) -> Result<()> {
     three(&hub).await?;
     hub.placement(by_score()).await?;
-    hub.chooses(&["c1", "c2"]).await?;
+    hub.wait_for_clusters(&["c1", "c2"]).await?;
     for (name, value) in [("c1", 80), ("c2", 90), ("c3", 100)] {
         hub.score(name, "demo", demo(value)).await?;
     }
-    hub.chooses(&["c2", "c3"]).await?;
+    hub.wait_for_clusters(&["c2", "c3"]).await?;
     let api = hub.within("AddOnPlacementScore", &hub.full("c1"));
     let patch = kube::api::Patch::Merge(json!({ "status": demo(100) }));
     api.patch_status("demo", &kube::api::PatchParams::default(), &patch)
         .await?;
-    hub.chooses(&["c1", "c3"]).await
+    hub.wait_for_clusters(&["c1", "c3"]).await
 }
 
 pub async fn expiring(hub: Hub) -> Result<()> {
@@ -141,10 +141,10 @@ pub async fn expiring(hub: Hub) -> Result<()> {
     status["validUntil"] = until.strftime("%Y-%m-%dT%H:%M:%SZ").to_string().into();
     hub.score("c3", "demo", status).await?;
     hub.placement(by_score()).await?;
-    hub.chooses(&["c1", "c3"]).await?;
+    hub.wait_for_clusters(&["c1", "c3"]).await?;
     // Nothing changes on the hub, only time passes.
-    hub.chooses(&["c1", "c2"]).await?;
-    hub.tells(
+    hub.wait_for_clusters(&["c1", "c2"]).await?;
+    hub.wait_for_event(
         "Warning",
         "DecisionUpdate",
         "expired in plugin AddOn/demo/demo",

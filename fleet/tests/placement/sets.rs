@@ -17,15 +17,15 @@ pub async fn by_labels(hub: Hub) -> Result<()> {
 }
 
 async fn come_and_go(hub: &Hub, vendor: &str) -> Result<()> {
-    hub.chooses(&["c1"]).await?;
+    hub.wait_for_clusters(&["c1"]).await?;
     hub.cluster("c2", json!({"labels": {"vendor": vendor}}))
         .await?;
-    hub.chooses(&["c1", "c2"]).await?;
+    hub.wait_for_clusters(&["c1", "c2"]).await?;
     hub.drop_cluster("c1").await?;
-    hub.chooses(&["c2"]).await?;
+    hub.wait_for_clusters(&["c2"]).await?;
     hub.drop_cluster("c2").await?;
-    hub.chooses(&[]).await?;
-    hub.groups(&[("", 0)]).await
+    hub.wait_for_clusters(&[]).await?;
+    hub.wait_for_groups(&[("", 0)]).await
 }
 
 /// Other scenarios have clusters too: a predicate excludes them.
@@ -49,10 +49,10 @@ pub async fn global(hub: Hub) -> Result<()> {
 pub async fn second(hub: Hub) -> Result<()> {
     hub.filled("s1", 5).await?;
     hub.placement(json!({"numberOfClusters": 10})).await?;
-    hub.counts(5).await?;
+    hub.wait_for_cluster_count(5).await?;
     hub.filled("s2", 3).await?;
-    hub.counts(8).await?;
-    hub.says("PlacementSatisfied", "False", "NotAllDecisionsScheduled")
+    hub.wait_for_cluster_count(8).await?;
+    hub.wait_for_condition("PlacementSatisfied", "False", "NotAllDecisionsScheduled")
         .await
 }
 
@@ -64,20 +64,20 @@ pub async fn second_by_labels(hub: Hub) -> Result<()> {
     hub.cluster("c2", json!({"labels": {"vendor": "IKS"}}))
         .await?;
     hub.placement(json!({"numberOfClusters": 2})).await?;
-    hub.chooses(&["c1"]).await?;
+    hub.wait_for_clusters(&["c1"]).await?;
     hub.set_by_label("s2", "vendor", "IKS").await?;
     hub.bind("s2").await?;
-    hub.chooses(&["c1", "c2"]).await?;
-    hub.is_satisfied().await
+    hub.wait_for_clusters(&["c1", "c2"]).await?;
+    hub.wait_until_satisfied().await
 }
 
 pub async fn deleted(hub: Hub) -> Result<()> {
     hub.filled("s1", 5).await?;
     hub.placement(json!({})).await?;
-    hub.counts(5).await?;
+    hub.wait_for_cluster_count(5).await?;
     hub.unset("s1").await?;
-    hub.counts(0).await?;
-    hub.says("PlacementSatisfied", "False", "NoManagedClusterSetBindings")
+    hub.wait_for_cluster_count(0).await?;
+    hub.wait_for_condition("PlacementSatisfied", "False", "NoManagedClusterSetBindings")
         .await?;
     // Another selector that matches the same clusters.
     let labels = json!({"matchLabels": {"scenario": hub.name}});
@@ -86,7 +86,7 @@ pub async fn deleted(hub: Hub) -> Result<()> {
         json!({"selectorType": "LabelSelector", "labelSelector": labels}),
     )
     .await?;
-    hub.counts(5).await
+    hub.wait_for_cluster_count(5).await
 }
 
 pub async fn deleted_by_labels(hub: Hub) -> Result<()> {
@@ -95,21 +95,21 @@ pub async fn deleted_by_labels(hub: Hub) -> Result<()> {
     hub.cluster("c1", json!({"labels": {"vendor": "openShift"}}))
         .await?;
     hub.placement(json!({})).await?;
-    hub.counts(1).await?;
+    hub.wait_for_cluster_count(1).await?;
     hub.unset("s1").await?;
-    hub.counts(0).await?;
+    hub.wait_for_cluster_count(0).await?;
     hub.set_by_label("s1", "vendor", "openShift").await?;
-    hub.counts(1).await?;
+    hub.wait_for_cluster_count(1).await?;
     hub.drop_cluster("c1").await?;
-    hub.counts(0).await
+    hub.wait_for_cluster_count(0).await
 }
 
 pub async fn unbound(hub: Hub) -> Result<()> {
     hub.filled("s1", 5).await?;
     hub.placement(json!({})).await?;
-    hub.counts(5).await?;
+    hub.wait_for_cluster_count(5).await?;
     hub.unbind("s1").await?;
-    hub.counts(0).await?;
+    hub.wait_for_cluster_count(0).await?;
     hub.bind("s1").await?;
-    hub.counts(5).await
+    hub.wait_for_cluster_count(5).await
 }

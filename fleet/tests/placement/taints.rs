@@ -36,8 +36,8 @@ pub async fn tolerations(hub: Hub) -> Result<()> {
         {"key": "key2", "operator": "Equal", "value": "value2"},
     ]}))
     .await?;
-    hub.chooses(&["c1", "c2"]).await?;
-    hub.says("PlacementSatisfied", "False", "NotAllDecisionsScheduled")
+    hub.wait_for_clusters(&["c1", "c2"]).await?;
+    hub.wait_for_condition("PlacementSatisfied", "False", "NotAllDecisionsScheduled")
         .await
 }
 
@@ -52,11 +52,11 @@ pub async fn effects(hub: Hub) -> Result<()> {
         {"key": "key2", "operator": "Equal", "value": "value2", "effect": "PreferNoSelect"},
     ]}))
     .await?;
-    hub.chooses(&["c3", "c4"]).await?;
+    hub.wait_for_clusters(&["c3", "c4"]).await?;
     retaint(&hub, "c4", &[taint("key4", "value4", "NoSelectIfNew")]).await?;
     // The placement is reconciled again when another object changes too.
     retaint(&hub, "c3", &[taint("key3", "value3", "NoSelect")]).await?;
-    hub.chooses(&["c4"]).await
+    hub.wait_for_clusters(&["c4"]).await
 }
 
 pub async fn seconds(hub: Hub) -> Result<()> {
@@ -81,9 +81,9 @@ pub async fn seconds(hub: Hub) -> Result<()> {
         {"key": "key2", "operator": "Equal", "value": "value2", "tolerationSeconds": 20},
     ]}))
     .await?;
-    hub.chooses(&["c1", "c2", "c4"]).await?;
-    hub.chooses(&["c2", "c4"]).await?;
-    hub.chooses(&["c4"]).await?;
+    hub.wait_for_clusters(&["c1", "c2", "c4"]).await?;
+    hub.wait_for_clusters(&["c2", "c4"]).await?;
+    hub.wait_for_clusters(&["c4"]).await?;
     retaint(&hub, "c4", &[taint("key3", "value3", "NoSelect")]).await?;
-    hub.chooses(&[]).await
+    hub.wait_for_clusters(&[]).await
 }

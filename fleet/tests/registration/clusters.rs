@@ -10,7 +10,7 @@ use reeve_testkit::eventually;
 use serde_json::{Value, json};
 
 use crate::hub::Hub;
-use crate::sets::says;
+use crate::sets::wait_for_condition;
 
 const AVAILABLE: &str = "ManagedClusterConditionAvailable";
 const STOPPED: (&str, &str, &str) = (
@@ -25,7 +25,7 @@ fn condition(kind: &str, status: &str) -> Value {
 }
 
 /// Sets the conditions of the cluster `c1`: accepted, and its availability.
-async fn say(hub: &Hub, available: Option<&str>) -> Result<()> {
+async fn set_available(hub: &Hub, available: Option<&str>) -> Result<()> {
     let mut conditions = vec![condition("HubAcceptedManagedCluster", "True")];
     conditions.extend(available.map(|status| condition(AVAILABLE, status)));
     let patch = Patch::Merge(json!({"status": {"conditions": conditions}}));
@@ -35,7 +35,7 @@ async fn say(hub: &Hub, available: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-async fn lasting(hub: &Hub, seconds: i32) -> Result<()> {
+async fn set_lease_duration(hub: &Hub, seconds: i32) -> Result<()> {
     let patch = json!({"spec": {"leaseDurationSeconds": seconds}});
     hub.merge(&hub.all("ManagedCluster"), &hub.full("c1"), patch)
         .await
@@ -99,13 +99,13 @@ async fn cluster(hub: &Hub) -> Result<()> {
 pub async fn taints(hub: Hub) -> Result<()> {
     cluster(&hub).await?;
     tainted(&hub, &["unreachable"]).await?;
-    say(&hub, Some("True")).await?;
+    set_available(&hub, Some("True")).await?;
     tainted(&hub, &[]).await?;
-    say(&hub, Some("False")).await?;
+    set_available(&hub, Some("False")).await?;
     tainted(&hub, &["unavailable"]).await?;
-    lasting(&hub, 1).await?;
+    set_lease_duration(&hub, 1).await?;
     // No agent renews the lease.
-    says(
+    wait_for_condition(
         &hub.all("ManagedCluster"),
         &hub.full("c1"),
         AVAILABLE,
@@ -117,35 +117,35 @@ pub async fn taints(hub: Hub) -> Result<()> {
 
 pub async fn steady(hub: Hub) -> Result<()> {
     cluster(&hub).await?;
-    lasting(&hub, 1).await?;
-    say(&hub, Some("True")).await?;
+    set_lease_duration(&hub, 1).await?;
+    set_available(&hub, Some("True")).await?;
     for _ in 0..8 {
         renew(&hub).await?;
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     let api = hub.all("ManagedCluster");
-    says(&api, &hub.full("c1"), AVAILABLE, ("True", "Test", "")).await
+    wait_for_condition(&api, &hub.full("c1"), AVAILABLE, ("True", "Test", "")).await
 }
 
 pub async fn recovered(hub: Hub) -> Result<()> {
     cluster(&hub).await?;
-    say(&hub, Some("True")).await?;
+    set_available(&hub, Some("True")).await?;
     renew(&hub).await?;
     // The duration is shortened while the controller runs.
-    lasting(&hub, 1).await?;
+    set_lease_duration(&hub, 1).await?;
     let (api, name) = (hub.all("ManagedCluster"), hub.full("c1"));
-    says(&api, &name, AVAILABLE, STOPPED).await?;
+    wait_for_condition(&api, &name, AVAILABLE, STOPPED).await?;
     renew(&hub).await?;
-    lasting(&hub, 60).await?;
-    say(&hub, Some("True")).await?;
+    set_lease_duration(&hub, 60).await?;
+    set_available(&hub, Some("True")).await?;
     tainted(&hub, &[]).await?;
     tokio::time::sleep(Duration::from_secs(2)).await;
-    says(&api, &name, AVAILABLE, ("True", "Test", "")).await
+    wait_for_condition(&api, &name, AVAILABLE, ("True", "Test", "")).await
 }
 
 pub async fn restored(hub: Hub) -> Result<()> {
     cluster(&hub).await?;
-    say(&hub, None).await?;
+    set_available(&hub, None).await?;
     let api = leases(&hub);
     renew(&hub).await?;
     api.delete("managed-cluster-lease", &kube::api::DeleteParams::default())
@@ -153,11 +153,11 @@ pub async fn restored(hub: Hub) -> Result<()> {
     renew(&hub).await
 }
 
-pub async fn going(hub: Hub) -> Result<()> {
+pub async fn terminating(hub: Hub) -> Result<()> {
     hub.namespace(&hub.full("c1")).await?;
     hub.cluster("c1", json!({"finalizers": ["reeve.test/held"]}))
         .await?;
-    say(&hub, Some("True")).await?;
+    set_available(&hub, Some("True")).await?;
     renew(&hub).await?;
     hub.drop_cluster("c1").await?;
     let params = kube::api::DeleteParams::default();
@@ -165,7 +165,7 @@ pub async fn going(hub: Hub) -> Result<()> {
         .delete("managed-cluster-lease", &params)
         .await?;
     let (api, name) = (hub.all("ManagedCluster"), hub.full("c1"));
-    says(&api, &name, AVAILABLE, STOPPED).await?;
+    wait_for_condition(&api, &name, AVAILABLE, STOPPED).await?;
     hub.merge(&api, &name, json!({"metadata": {"finalizers": null}}))
         .await
 }

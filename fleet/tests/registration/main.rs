@@ -3,11 +3,11 @@
 mod clusters;
 // Scenarios of placement use the other functions of it.
 #[allow(dead_code)]
+#[path = "../placement/harness.rs"]
+mod harness;
+#[allow(dead_code)]
 #[path = "../placement/hub.rs"]
 mod hub;
-#[allow(dead_code)]
-#[path = "../placement/play.rs"]
-mod play;
 mod sets;
 
 use std::process::ExitCode;
@@ -21,15 +21,15 @@ use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
 use reeve_testkit::eventually;
 
+use harness::{Scenario, scenarios};
 use hub::Hub;
-use play::{Scenario, scenarios};
 
 fn list() -> Vec<Scenario> {
     scenarios![
         "plc_85_sets_follow_labels", "r66", sets::by_labels;
         "plc_85_exclusive_sets_follow_moves", "r67", sets::exclusive;
         "plc_85_the_set_of_all_follows", "r69", sets::of_all;
-        "plc_87_default_comes_back", "r70", sets::default;
+        "plc_87_default_set_is_recreated", "r70", sets::default;
         "plc_87_to_r75_global_is_restored", "r72", sets::global;
         "plc_88_to_r39_e4_bindings_follow_their_set", "r35", sets::bindings;
         "plc_89_taints_follow_the_condition", "r76", clusters::taints;
@@ -37,12 +37,12 @@ fn list() -> Vec<Scenario> {
         "plc_92_a_lease_stops_and_recovers", "r78", clusters::recovered;
         "plc_92_a_cluster_is_restored", "r79", clusters::restored;
         "plc_1_the_placement_controller_starts_and_stops", "p176", start_and_stop;
-        "plc_92_a_cluster_that_goes_is_unknown", "r46", clusters::going;
+        "plc_92_terminating_cluster_is_unknown", "r46", clusters::terminating;
     ]
 }
 
 fn main() -> ExitCode {
-    play::main(
+    harness::main(
         "registration",
         &list(),
         |client: Client, stop: CancellationToken| {
@@ -54,10 +54,10 @@ fn main() -> ExitCode {
 
 /// Here, because beside the controller of the placement scenarios it would compete for their objects.
 async fn start_and_stop(hub: Hub) -> Result<()> {
-    let means = placement::controller::Means::of(hub.client.clone());
-    let index = means.index.clone();
+    let deps = placement::controller::Deps::of(hub.client.clone());
+    let index = deps.index.clone();
     let stop = CancellationToken::new();
-    let running = tokio::spawn(placement::controller::run(means, stop.clone()));
+    let running = tokio::spawn(placement::controller::run(deps, stop.clone()));
     eventually("it knows the hub", Duration::from_secs(30), || async {
         ensure!(index.read().is_synced(), "not yet");
         Ok(())

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::hub::Hub;
 
 /// Waits until an object has a condition with this status, reason and message.
-pub async fn says(
+pub async fn wait_for_condition(
     api: &Api<DynamicObject>,
     name: &str,
     kind: &str,
@@ -24,21 +24,22 @@ pub async fn says(
         let found = conditions
             .find(|one| one["type"] == kind)
             .context("no such condition")?;
-        let told = ["status", "reason", "message"].map(|field| found[field].as_str().unwrap_or(""));
-        ensure!(told == [expected.0, expected.1, expected.2], "{found}");
+        let reported =
+            ["status", "reason", "message"].map(|field| found[field].as_str().unwrap_or(""));
+        ensure!(reported == [expected.0, expected.1, expected.2], "{found}");
         Ok(())
     })
     .await
 }
 
-async fn has(hub: &Hub, set: &str, members: usize) -> Result<()> {
+async fn wait_for_members(hub: &Hub, set: &str, members: usize) -> Result<()> {
     let message = format!("{members} ManagedClusters selected");
     let expected = match members {
         0 => ("True", "NoClusterMatched", "No ManagedCluster selected"),
         _ => ("False", "ClustersSelected", message.as_str()),
     };
     let api = hub.all("ManagedClusterSet");
-    says(&api, &hub.full(set), "ClusterSetEmpty", expected).await
+    wait_for_condition(&api, &hub.full(set), "ClusterSetEmpty", expected).await
 }
 
 async fn relabel(hub: &Hub, cluster: &str, labels: Value) -> Result<()> {
@@ -52,31 +53,31 @@ const SET: &str = "cluster.open-cluster-management.io/clusterset";
 pub async fn exclusive(hub: Hub) -> Result<()> {
     hub.set("s1").await?;
     hub.set("s2").await?;
-    has(&hub, "s1", 0).await?;
+    wait_for_members(&hub, "s1", 0).await?;
     hub.cluster("c1", json!({"set": "s1"})).await?;
     hub.cluster("c2", json!({"set": "s1"})).await?;
-    has(&hub, "s1", 2).await?;
+    wait_for_members(&hub, "s1", 2).await?;
     relabel(&hub, "c2", json!({SET: hub.full("s2")})).await?;
-    has(&hub, "s1", 1).await?;
-    has(&hub, "s2", 1).await?;
+    wait_for_members(&hub, "s1", 1).await?;
+    wait_for_members(&hub, "s2", 1).await?;
     hub.drop_cluster("c1").await?;
-    has(&hub, "s1", 0).await
+    wait_for_members(&hub, "s1", 0).await
 }
 
 pub async fn by_labels(hub: Hub) -> Result<()> {
     hub.set_by_label("s1", "vendor", "openShift").await?;
-    has(&hub, "s1", 0).await?;
+    wait_for_members(&hub, "s1", 0).await?;
     hub.cluster("c1", json!({"labels": {"vendor": "openShift"}}))
         .await?;
-    has(&hub, "s1", 1).await?;
+    wait_for_members(&hub, "s1", 1).await?;
     relabel(&hub, "c1", json!({"vendor": "other"})).await?;
-    has(&hub, "s1", 0).await?;
+    wait_for_members(&hub, "s1", 0).await?;
     // The reverse: the set changes.
     let labels = json!({"vendor": "other"});
     let patch = json!({"spec": {"clusterSelector": {"labelSelector": {"matchLabels": labels}}}});
     hub.merge(&hub.all("ManagedClusterSet"), &hub.full("s1"), patch)
         .await?;
-    has(&hub, "s1", 1).await
+    wait_for_members(&hub, "s1", 1).await
 }
 
 pub async fn of_all(hub: Hub) -> Result<()> {
@@ -86,14 +87,14 @@ pub async fn of_all(hub: Hub) -> Result<()> {
         json!({"selectorType": "LabelSelector", "labelSelector": labels}),
     )
     .await?;
-    has(&hub, "s1", 0).await?;
+    wait_for_members(&hub, "s1", 0).await?;
     hub.fill("s2", 1..=3).await?;
-    has(&hub, "s1", 3).await?;
+    wait_for_members(&hub, "s1", 3).await?;
     hub.drop_cluster("s2-001").await?;
-    has(&hub, "s1", 2).await
+    wait_for_members(&hub, "s1", 2).await
 }
 
-async fn is(hub: &Hub, name: &str, selector: Value) -> Result<DynamicObject> {
+async fn wait_for_selector(hub: &Hub, name: &str, selector: Value) -> Result<DynamicObject> {
     let api = hub.all("ManagedClusterSet");
     eventually(
         format!("{name} selects by {selector}"),
@@ -113,10 +114,10 @@ async fn is(hub: &Hub, name: &str, selector: Value) -> Result<DynamicObject> {
 
 pub async fn default(hub: Hub) -> Result<()> {
     let right = json!({"selectorType": "ExclusiveClusterSetLabel"});
-    let first = is(&hub, "default", right.clone()).await?;
+    let first = wait_for_selector(&hub, "default", right.clone()).await?;
     hub.delete(&hub.all("ManagedClusterSet"), "default").await?;
     eventually("default is back", Duration::from_secs(30), || async {
-        let again = is(&hub, "default", right.clone()).await?;
+        let again = wait_for_selector(&hub, "default", right.clone()).await?;
         ensure!(again.metadata.uid != first.metadata.uid, "not yet");
         Ok::<_, anyhow::Error>(())
     })
@@ -126,7 +127,7 @@ pub async fn default(hub: Hub) -> Result<()> {
 pub async fn global(hub: Hub) -> Result<()> {
     let right = json!({"selectorType": "LabelSelector", "labelSelector": {}});
     let api = hub.all("ManagedClusterSet");
-    is(&hub, "global", right.clone()).await?;
+    wait_for_selector(&hub, "global", right.clone()).await?;
     let patch = json!({
         "metadata": {"labels": {"mine": "yes"}, "annotations": {"mine": "yes"}},
         "spec": {
@@ -135,7 +136,7 @@ pub async fn global(hub: Hub) -> Result<()> {
         },
     });
     hub.merge(&api, "global", patch).await?;
-    let restored = is(&hub, "global", right.clone()).await?;
+    let restored = wait_for_selector(&hub, "global", right.clone()).await?;
     ensure!(restored.metadata.labels.unwrap_or_default()["mine"] == "yes");
     ensure!(restored.metadata.annotations.unwrap_or_default()["mine"] == "yes");
     ensure!(restored.data["spec"]["managedNamespaces"][0]["name"] == "ns1");
@@ -153,19 +154,19 @@ pub async fn global(hub: Hub) -> Result<()> {
     let kind = &left.data["spec"]["clusterSelector"]["selectorType"];
     ensure!(kind == "ExclusiveClusterSetLabel", "{}", left.data);
     hub.delete(&api, "global").await?;
-    is(&hub, "global", right).await?;
+    wait_for_selector(&hub, "global", right).await?;
     Ok(())
 }
 
 pub async fn bindings(hub: Hub) -> Result<()> {
     hub.bind("s1").await?;
-    let api = hub.here("ManagedClusterSetBinding");
+    let api = hub.own("ManagedClusterSetBinding");
     let name = hub.full("s1");
     let bound = ("True", "ClusterSetBound", "");
     let not_found = ("False", "ClusterSetNotFound", "");
-    says(&api, &name, "Bound", not_found).await?;
+    wait_for_condition(&api, &name, "Bound", not_found).await?;
     hub.set("s1").await?;
-    says(&api, &name, "Bound", bound).await?;
+    wait_for_condition(&api, &name, "Bound", bound).await?;
     let before = api.get(&name).await?.metadata.resource_version;
     // A change of the set that does not affect the binding writes nothing.
     let sets = hub.all("ManagedClusterSet");
@@ -174,5 +175,5 @@ pub async fn bindings(hub: Hub) -> Result<()> {
     tokio::time::sleep(Duration::from_secs(1)).await;
     ensure!(api.get(&name).await?.metadata.resource_version == before);
     hub.unset("s1").await?;
-    says(&api, &name, "Bound", not_found).await
+    wait_for_condition(&api, &name, "Bound", not_found).await
 }

@@ -18,14 +18,19 @@ use serde_json::json;
 const SOON: Duration = Duration::from_secs(30);
 
 /// Waits until every cluster reports the same compliance of a policy.
-async fn all_say(hub: &Client, policy: &str, clusters: usize, wanted: &str) -> Result<()> {
+async fn wait_for_compliance(
+    hub: &Client,
+    policy: &str,
+    clusters: usize,
+    wanted: &str,
+) -> Result<()> {
     let policies: Api<Policy> = Api::namespaced(hub.clone(), "policies");
     eventually(format!("{policy} is {wanted} everywhere"), SOON, || async {
         let policy = policies.get(policy).await?;
         let status = policy.status.context("no status")?;
-        let said = status.status.context("no cluster")?;
-        ensure!(said.len() == clusters, "{} clusters", said.len());
-        for one in &said {
+        let statuses = status.status.context("no cluster")?;
+        ensure!(statuses.len() == clusters, "{} clusters", statuses.len());
+        for one in &statuses {
             ensure!(one.compliant.as_deref() == Some(wanted), "{one:?}");
         }
         ensure!(
@@ -51,14 +56,14 @@ async fn fleet(clusters: &[&str], folder: &std::path::Path) -> Result<Fleet> {
 }
 
 /// Runs the fleet's controllers until `story` ends.
-async fn during(fleet: &Fleet, story: impl Future<Output = Result<()>>) -> Result<()> {
+async fn run_during(fleet: &Fleet, story: impl Future<Output = Result<()>>) -> Result<()> {
     let stop = CancellationToken::new();
-    let (ran, told) = tokio::join!(fleet.run(stop.clone()), async {
-        let told = story.await;
+    let (ran, result) = tokio::join!(fleet.run(stop.clone()), async {
+        let result = story.await;
         stop.cancel();
-        told
+        result
     });
-    told?;
+    result?;
     ran?;
     Ok(())
 }
@@ -73,7 +78,7 @@ async fn policy_is_violated_then_enforced_then_deleted() -> Result<()> {
         let policies = workspace().join("policies/namespace.yaml");
         let applied = apply(&hub, &[policies]).await?;
         ensure!(applied.len() == 1 && applied[0].count == 3, "{applied:?}");
-        all_say(&hub, "policy-namespace", 2, "NonCompliant").await?;
+        wait_for_compliance(&hub, "policy-namespace", 2, "NonCompliant").await?;
 
         let api: Api<Policy> = Api::namespaced(hub.clone(), "policies");
         let enforce = json!({ "spec": { "remediationAction": "enforce" } });
@@ -83,7 +88,7 @@ async fn policy_is_violated_then_enforced_then_deleted() -> Result<()> {
             &Patch::Merge(&enforce),
         )
         .await?;
-        all_say(&hub, "policy-namespace", 2, "Compliant").await?;
+        wait_for_compliance(&hub, "policy-namespace", 2, "Compliant").await?;
         for cluster in &fleet.clusters {
             let namespaces: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(cluster.client());
             namespaces
@@ -115,7 +120,7 @@ async fn policy_is_violated_then_enforced_then_deleted() -> Result<()> {
         }
         Ok(())
     };
-    during(&fleet, story).await
+    run_during(&fleet, story).await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -171,7 +176,7 @@ async fn pods_settle_only_where_requested() -> Result<()> {
         })
         .await
     };
-    during(&fleet, story).await
+    run_during(&fleet, story).await
 }
 
 /// A policy with so many templates that its status is large, bound to all clusters.
@@ -256,7 +261,7 @@ async fn status_of_many_templates_is_not_written_for_each_template() -> Result<(
         // A slow test process may receive several together.
         let most = 2 + writes.len() / 3;
         ensure!(close <= most, "{close} of {} follow at once", writes.len());
-        all_say(&hub, "large", 1, "Compliant").await
+        wait_for_compliance(&hub, "large", 1, "Compliant").await
     };
-    during(&fleet, story).await
+    run_during(&fleet, story).await
 }

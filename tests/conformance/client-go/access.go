@@ -212,12 +212,12 @@ func (t *traveller) rules(robot kubernetes.Interface) error {
 	if err != nil {
 		return err
 	}
-	var told []string
+	var rules []string
 	for _, rule := range answer.Status.ResourceRules {
-		told = append(told, fmt.Sprintf("%v of %v %v", rule.Verbs, rule.APIGroups, rule.Resources))
+		rules = append(rules, fmt.Sprintf("%v of %v %v", rule.Verbs, rule.APIGroups, rule.Resources))
 	}
-	sort.Strings(told)
-	for _, rule := range told {
+	sort.Strings(rules)
+	for _, rule := range rules {
 		say("rule", "%s", rule)
 	}
 	return nil

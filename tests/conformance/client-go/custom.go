@@ -109,10 +109,10 @@ func custom(t *traveller) error {
 	}); err != nil {
 		return err
 	}
-	told := &log{resyncs: map[string]bool{}}
+	events := &log{resyncs: map[string]bool{}}
 	factory := dynamicinformer.NewFilteredDynamicSharedInformerFactory(t.dynamic, 0, t.namespace, nil)
 	informer := factory.ForResource(gadget).Informer()
-	if _, err := informer.AddEventHandler(told.handler()); err != nil {
+	if _, err := informer.AddEventHandler(events.handler()); err != nil {
 		return err
 	}
 	stop := make(chan struct{})
@@ -124,7 +124,7 @@ func custom(t *traveller) error {
 	if err := t.gadgets(api, mapper); err != nil {
 		return err
 	}
-	if err := told.phase(t, "the informer", 6); err != nil {
+	if err := events.phase(t, "the informer", 6); err != nil {
 		return err
 	}
 	return t.end(api)
@@ -217,11 +217,11 @@ func conditions(definition *unstructured.Unstructured) string {
 	if err != nil {
 		return err.Error()
 	}
-	var told []string
+	var conditions []string
 	for _, one := range listed {
 		condition, _ := one.(map[string]any)
-		told = append(told, fmt.Sprintf("%v=%v", condition["type"], condition["status"]))
+		conditions = append(conditions, fmt.Sprintf("%v=%v", condition["type"], condition["status"]))
 	}
-	sort.Strings(told)
-	return strings.Join(told, " ")
+	sort.Strings(conditions)
+	return strings.Join(conditions, " ")
 }

@@ -20,23 +20,23 @@ import (
 
 var configMaps = corev1.SchemeGroupVersion.WithResource("configmaps")
 
-// log is what a handler was told.
+// log records the calls of an event handler.
 type log struct {
 	lock    sync.Mutex
-	told    []string
+	lines   []string
 	resyncs map[string]bool
 }
 
-func (l *log) tell(format string, arguments ...any) {
+func (l *log) record(format string, arguments ...any) {
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	l.told = append(l.told, fmt.Sprintf(format, arguments...))
+	l.lines = append(l.lines, fmt.Sprintf(format, arguments...))
 }
 
 func (l *log) handler() cache.ResourceEventHandlerDetailedFuncs {
 	return cache.ResourceEventHandlerDetailedFuncs{
 		AddFunc: func(object any, initial bool) {
-			l.tell("add %s initial=%v", described(object), initial)
+			l.record("add %s initial=%v", described(object), initial)
 		},
 		UpdateFunc: func(before, after any) {
 			if version(before) == version(after) {
@@ -45,28 +45,28 @@ func (l *log) handler() cache.ResourceEventHandlerDetailedFuncs {
 				l.resyncs[described(after)] = true
 				return
 			}
-			l.tell("update %s -> %s", described(before), described(after))
+			l.record("update %s -> %s", described(before), described(after))
 		},
 		DeleteFunc: func(object any) {
-			l.tell("delete %s", described(object))
+			l.record("delete %s", described(object))
 		},
 	}
 }
 
-// phase waits until so much was told, prints it and forgets it.
+// phase waits until so many calls are recorded, prints and removes them.
 func (l *log) phase(t *traveller, step string, count int) error {
 	err := t.until(step, func() (bool, error) {
 		l.lock.Lock()
 		defer l.lock.Unlock()
-		return len(l.told) >= count, nil
+		return len(l.lines) >= count, nil
 	})
 	l.lock.Lock()
 	defer l.lock.Unlock()
-	sort.Strings(l.told)
-	for _, line := range l.told {
+	sort.Strings(l.lines)
+	for _, line := range l.lines {
 		say(step, "%s", line)
 	}
-	l.told = nil
+	l.lines = nil
 	return err
 }
 
@@ -110,7 +110,7 @@ func (t *traveller) merge(name, patch string) error {
 	return err
 }
 
-// informers are told of the same changes: a typed one, one of untyped objects and one of metadata.
+// informers get the same changes: a typed one, one of untyped objects and one of metadata.
 func informers(t *traveller) error {
 	mine := map[string]string{"side": "inner"}
 	for _, name := range []string{"a", "b", "c"} {
@@ -204,14 +204,14 @@ func informers(t *traveller) error {
 	return nil
 }
 
-// resynced waits until every object was told of again.
-func resynced(t *traveller, told *log) error {
+// resynced waits until every object was delivered again.
+func resynced(t *traveller, events *log) error {
 	err := t.until("a resync", func() (bool, error) {
-		told.lock.Lock()
-		defer told.lock.Unlock()
+		events.lock.Lock()
+		defer events.lock.Unlock()
 		current := 0
 		for _, name := range []string{"a map[side:inner] second", "b map[side:inner] first", "d map[side:inner] first", "outside map[side:inner] first"} {
-			if told.resyncs[t.namespace+"/"+name] {
+			if events.resyncs[t.namespace+"/"+name] {
 				current++
 			}
 		}

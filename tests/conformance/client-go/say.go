@@ -95,15 +95,15 @@ func refused(step string, err error) {
 	answer := status.Status()
 	causes := ""
 	if answer.Details != nil && len(answer.Details.Causes) > 0 {
-		var told []string
+		var texts []string
 		for _, cause := range answer.Details.Causes {
-			told = append(told, fmt.Sprintf("%s at %q: %s", cause.Type, cause.Field, cause.Message))
+			texts = append(texts, fmt.Sprintf("%s at %q: %s", cause.Type, cause.Field, cause.Message))
 		}
 		// They come in any order, and so do they in the message.
-		sort.Strings(told)
-		causes = strings.Join(told, "; ")
+		sort.Strings(texts)
+		causes = strings.Join(texts, "; ")
 		answer.Details.Causes = nil
-		if len(told) > 1 {
+		if len(texts) > 1 {
 			answer.Message, _, _ = strings.Cut(answer.Message, " is invalid: [")
 		}
 	}

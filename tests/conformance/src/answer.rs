@@ -14,7 +14,7 @@ pub struct Answer {
     pub code: u16,
     /// The type of the body.
     pub content_type: String,
-    /// What was said beside it.
+    /// The differences that are not an answer's own.
     pub warnings: Vec<String>,
     /// The body; of a watch a list of its events; a text if it is no JSON.
     pub body: Value,
@@ -68,8 +68,12 @@ pub fn difference(embedded: &Answer, real: &Answer, only: &[String]) -> Option<S
             embedded.content_type, real.content_type
         ));
     }
-    let worded = |all: &[String]| all.iter().map(|one| worded(one)).collect::<Vec<_>>();
-    if worded(&embedded.warnings) != worded(&real.warnings) {
+    let normalized_text = |all: &[String]| {
+        all.iter()
+            .map(|one| normalized_text(one))
+            .collect::<Vec<_>>()
+    };
+    if normalized_text(&embedded.warnings) != normalized_text(&real.warnings) {
         differences.push(format!(
             "warnings: {:?} instead of {:?}",
             embedded.warnings, real.warnings
@@ -140,7 +144,7 @@ fn normalize(value: &mut Value, key: &str) {
             let named = std::mem::take(fields);
             for (key, mut value) in named {
                 normalize(&mut value, &key);
-                fields.insert(worded(&key), value);
+                fields.insert(normalized_text(&key), value);
             }
             sort_causes(fields);
         }
@@ -161,7 +165,7 @@ fn normalize(value: &mut Value, key: &str) {
                 "clusterIP" | "clusterIPs" if text.starts_with("10.") => "<address>".to_owned(),
                 // Ages in tables: the servers are not asked in the same second.
                 "cells" if AGE.as_ref().is_some_and(|age| age.is_match(text)) => "<age>".to_owned(),
-                _ => worded(text),
+                _ => normalized_text(text),
             };
         }
         _ => {}
@@ -187,7 +191,7 @@ fn sort_causes(status: &mut serde_json::Map<String, Value>) {
     }
 }
 
-fn worded(text: &str) -> String {
+fn normalized_text(text: &str) -> String {
     let mut text = text.to_owned();
     for (pattern, word) in [
         (&UUID, "<uid>"),

@@ -1,4 +1,4 @@
-//! A server of admission webhooks, which answers as a file of requests has told it to and remembers what it was asked.
+//! A server of admission webhooks. A file of requests sets its answers, and it records the reviews.
 
 use std::collections::HashMap;
 use std::net::{Ipv4Addr, TcpListener};
@@ -74,7 +74,7 @@ pub struct Hooks {
 
 #[derive(Default)]
 struct Known {
-    /// What is answered, by path: everything is allowed of which nothing is said.
+    /// What is answered, by path: a path without an answer allows everything.
     answers: Mutex<HashMap<String, Value>>,
     /// What was asked, in order.
     seen: Mutex<Vec<Value>>,
@@ -120,7 +120,7 @@ impl Hooks {
         self.address.rsplit(':').next().unwrap_or_default()
     }
 
-    /// Says what is answered on a path: a `response`, whose `uid` is filled in and whose `patch` is encoded, or a whole
+    /// Sets the answer on a path: a `response`, whose `uid` is filled in and whose `patch` is encoded, or a whole
     /// `review`, or a `raw` text; with a `code` and after so many milliseconds of `sleep`.
     pub fn set(&self, path: &str, answer: Value) {
         self.known.answers.lock().insert(path.to_owned(), answer);
@@ -141,30 +141,30 @@ impl Drop for Hooks {
 async fn answer(State(known): State<Arc<Known>>, uri: Uri, body: Bytes) -> Response<Body> {
     let review: Value = serde_json::from_slice(&deep::cut(&body)).unwrap_or_default();
     let uid = review.pointer("/request/uid").cloned().unwrap_or_default();
-    known.seen.lock().push(remembered(&uri, review.clone()));
-    let told = known.answers.lock().get(uri.path()).cloned();
-    let told = told.unwrap_or_else(|| json!({ "response": { "allowed": true } }));
-    if let Some(time) = told["sleep"].as_u64() {
+    known.seen.lock().push(recorded(&uri, review.clone()));
+    let answer = known.answers.lock().get(uri.path()).cloned();
+    let answer = answer.unwrap_or_else(|| json!({ "response": { "allowed": true } }));
+    if let Some(time) = answer["sleep"].as_u64() {
         tokio::time::sleep(Duration::from_millis(time)).await;
     }
-    let text = match &told["raw"] {
+    let text = match &answer["raw"] {
         Value::String(text) => deep::written(text).unwrap_or_default(),
-        _ => said(&told, &review["apiVersion"], uid).to_string(),
+        _ => review_response(&answer, &review["apiVersion"], uid).to_string(),
     };
     let mut response = Response::new(Body::from(text));
-    let code = told["code"]
+    let code = answer["code"]
         .as_u64()
         .and_then(|code| u16::try_from(code).ok());
     let code = code.and_then(|code| StatusCode::from_u16(code).ok());
     *response.status_mut() = code.unwrap_or(StatusCode::OK);
-    if let Some(media) = told["type"].as_str().and_then(|media| media.parse().ok()) {
+    if let Some(media) = answer["type"].as_str().and_then(|media| media.parse().ok()) {
         response.headers_mut().insert("content-type", media);
     }
     response
 }
 
 /// What is remembered of a question. By which certificate the administrator is known differs: here he needs none.
-fn remembered(uri: &Uri, mut review: Value) -> Value {
+fn recorded(uri: &Uri, mut review: Value) -> Value {
     let user = review.pointer_mut("/request/userInfo");
     if let Some(user) = user.and_then(Value::as_object_mut) {
         let extra = user.get("extra").and_then(Value::as_object);
@@ -175,11 +175,11 @@ fn remembered(uri: &Uri, mut review: Value) -> Value {
     json!({ "path": uri.to_string(), "review": review })
 }
 
-fn said(told: &Value, api_version: &Value, uid: Value) -> Value {
-    if let Some(review) = told.get("review") {
+fn review_response(answer: &Value, api_version: &Value, uid: Value) -> Value {
+    if let Some(review) = answer.get("review") {
         return review.clone();
     }
-    let mut response = told["response"].clone();
+    let mut response = answer["response"].clone();
     if response.get("uid").is_none() {
         response["uid"] = uid;
     }

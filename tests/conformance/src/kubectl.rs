@@ -1,4 +1,4 @@
-//! The files of kubectl's commands, and in what it says something else of one server than of another.
+//! The files of kubectl's commands, and the differences of its output between two servers.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub struct Call {
     /// Whether its lines come in any order.
     #[serde(default)]
     pub unordered: bool,
-    /// Why it says something else of the embedded server, if it does.
+    /// Why its output differs on the embedded server, if it does.
     #[serde(default)]
     pub differs: Option<String>,
 }
@@ -108,14 +108,14 @@ pub struct Kubectl {
     pub home: PathBuf,
 }
 
-/// What it has said.
+/// Its exit code and output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Said {
+pub struct CommandOutput {
     /// Its exit code.
     pub code: Option<i32>,
     /// What it has printed, with words in the places of what differs from server to server.
     pub stdout: String,
-    /// What it has complained of, likewise.
+    /// Its errors, likewise.
     pub stderr: String,
 }
 
@@ -132,11 +132,11 @@ impl Kubectl {
     }
 
     /// Runs it.
-    pub async fn run(&self, namespace: &str, call: &Call) -> Result<Said> {
+    pub async fn run(&self, namespace: &str, call: &Call) -> Result<CommandOutput> {
         let (program, role) = &self.program;
         let mut child = Command::new(program)
             .args(role)
-            .args(words(&call.run, namespace)?)
+            .args(arguments(&call.run, namespace)?)
             .args(["--namespace", namespace])
             .env("KUBECONFIG", &self.kubeconfig)
             .env("HOME", &self.home)
@@ -154,8 +154,8 @@ impl Kubectl {
         drop(stdin);
         let output = child.wait_with_output().await.context("waiting")?;
         let text =
-            |bytes: &[u8]| worded(&String::from_utf8_lossy(bytes), &self.home, call.unordered);
-        Ok(Said {
+            |bytes: &[u8]| normalized(&String::from_utf8_lossy(bytes), &self.home, call.unordered);
+        Ok(CommandOutput {
             code: output.status.code(),
             stdout: text(&output.stdout),
             stderr: text(&output.stderr),
@@ -163,8 +163,8 @@ impl Kubectl {
     }
 }
 
-impl Said {
-    /// In what this, said of the embedded server, differs from what is said of a real one; nothing if it does not.
+impl CommandOutput {
+    /// The differences between this output, of the embedded server, and that of a real one; `None` if there are none.
     pub fn difference(&self, real: &Self) -> Option<String> {
         if self == real {
             return None;
@@ -197,13 +197,13 @@ impl Said {
     }
 }
 
-fn words(line: &str, namespace: &str) -> Result<Vec<String>> {
+fn arguments(line: &str, namespace: &str) -> Result<Vec<String>> {
     let word = Regex::new(r"(?:'[^']*'|[^\s'])+")?;
     let bare = |found: regex::Match<'_>| found.as_str().replace('\'', "").replace("$NS", namespace);
     Ok(word.find_iter(line).map(bare).collect())
 }
 
-static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+static NORMALIZATIONS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     [
         (
             "[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
@@ -228,9 +228,9 @@ static WORDS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     .collect()
 });
 
-fn worded(text: &str, home: &Path, unordered: bool) -> String {
+fn normalized(text: &str, home: &Path, unordered: bool) -> String {
     let text = text.replace(&*home.to_string_lossy(), "<home>");
-    let text = WORDS.iter().fold(text, |text, (pattern, word)| {
+    let text = NORMALIZATIONS.iter().fold(text, |text, (pattern, word)| {
         pattern.replace_all(&text, *word).into_owned()
     });
     if !unordered {

@@ -1,5 +1,5 @@
 //! Conversations with an API server: files of requests, played to the embedded server and to a real one. What they answer
-//! has to be the same, but for times, uids and resource versions. Likewise for what kubectl says of them.
+//! has to be the same, but for times, uids and resource versions. Likewise for the output of kubectl.
 
 mod answer;
 mod deep;
@@ -8,5 +8,5 @@ mod kubectl;
 mod script;
 
 pub use answer::{Answer, difference};
-pub use kubectl::{Call, Calls, Kubectl, Said, calls, listen};
-pub use script::{Script, Step, play, scripts};
+pub use kubectl::{Call, Calls, CommandOutput, Kubectl, calls, listen};
+pub use script::{Script, Step, run, scripts};

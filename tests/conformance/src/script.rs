@@ -24,8 +24,8 @@ pub struct Step {
     /// The method and the path. `$NS` is the file's namespace, `$x` what an earlier step has saved as `x`.
     /// A text `$#x` becomes
     /// a number. `$HOOKS` is where webhooks of the file's own are (`127.0.0.1:4711`), and `$CA` who has signed for them. One more, which allows everything, is at
-    /// `$SELFPORT` with the certificate `$SELFCA`, which has signed itself. `ANSWER` tells
-    /// them what to say on a path, and `SEEN` answers what they were asked since, sorted if it says so.
+    /// `$SELFPORT` with the certificate `$SELFCA`, which has signed itself. `ANSWER` sets
+    /// their answer on a path, and `SEEN` returns the reviews since, sorted if it is so configured.
     pub request: String,
     /// The type of the body; JSON if absent.
     #[serde(default, rename = "type")]
@@ -79,8 +79,8 @@ impl Script {
         real: &Client,
         signer: &Authority,
     ) -> Result<Vec<String>> {
-        let answers = play(embedded, signer, self).await.context("embedded")?;
-        let expected = play(real, signer, self).await.context("real")?;
+        let answers = run(embedded, signer, self).await.context("embedded")?;
+        let expected = run(real, signer, self).await.context("real")?;
         let mut wrong = Vec::new();
         for ((step, answer), expected) in self.steps.iter().zip(&answers).zip(&expected) {
             match (difference(answer, expected, &step.only), &step.differs) {
@@ -116,7 +116,7 @@ fn read<T: DeserializeOwned>(path: &Path) -> Result<(String, T)> {
 }
 
 /// Plays a file to a server, in a namespace of its own. Answers what was answered, by step.
-pub async fn play(client: &Client, authority: &Authority, script: &Script) -> Result<Vec<Answer>> {
+pub async fn run(client: &Client, authority: &Authority, script: &Script) -> Result<Vec<Answer>> {
     let namespace = format!("c-{}", script.name);
     let hooks = Hooks::start(authority).context("starting webhooks")?;
     let (self_signed, own) = Hooks::start_self_signed().context("starting a webhook")?;
@@ -141,12 +141,12 @@ pub async fn play(client: &Client, authority: &Authority, script: &Script) -> Re
         only: Vec::new(),
         differs: None,
     };
-    ask(client, &made, &saved).await?;
+    send(client, &made, &saved).await?;
     let mut answers = Vec::new();
     for step in &script.steps {
         let answer = match of_hooks(&hooks, step)? {
             Some(answer) => answer,
-            None => asked(client, step, &saved)
+            None => send_until(client, step, &saved)
                 .await
                 .with_context(|| format!("{}: {}", script.name, step.name))?,
         };
@@ -179,8 +179,12 @@ fn of_hooks(hooks: &Hooks, step: &Step) -> Result<Option<Answer>> {
     }
 }
 
-async fn asked(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -> Result<Answer> {
-    let mut answer = ask(client, step, saved).await?;
+async fn send_until(
+    client: &Client,
+    step: &Step,
+    saved: &BTreeMap<String, String>,
+) -> Result<Answer> {
+    let mut answer = send(client, step, saved).await?;
     for _ in 0..100 {
         let as_wanted = step.until.is_none_or(|code| answer.code == code);
         let pointer = step.has.as_deref();
@@ -188,12 +192,12 @@ async fn asked(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -
             break;
         }
         tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-        answer = ask(client, step, saved).await?;
+        answer = send(client, step, saved).await?;
     }
     Ok(answer)
 }
 
-async fn ask(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -> Result<Answer> {
+async fn send(client: &Client, step: &Step, saved: &BTreeMap<String, String>) -> Result<Answer> {
     let filled = |text: &str| {
         // Longer names first: one may begin with another.
         let mut names: Vec<_> = saved.iter().collect();

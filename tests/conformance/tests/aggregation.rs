@@ -9,7 +9,7 @@ use reeve_conformance::{Kubectl, calls, hooks, listen, scripts};
 use reeve_testkit::{Plane, PlaneOptions};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn apiservice_of_a_missing_service_is_unavailable_as_on_a_real_server() -> Result<()> {
+async fn apiservice_of_missing_service_is_unavailable_as_on_real_server() -> Result<()> {
     let plane = Plane::start(PlaneOptions {
         name: "aggregation",
         controller_manager: true,
@@ -39,7 +39,7 @@ async fn apiservice_of_a_missing_service_is_unavailable_as_on_a_real_server() ->
     Ok(())
 }
 
-/// A client that does not ask again when it is told that a service is unavailable.
+/// A client that does not retry when a service is unavailable.
 async fn real_client(plane: &Plane) -> Result<Client> {
     let kubeconfig = Kubeconfig::read_from(plane.kubeconfig())?;
     let options = KubeConfigOptions::default();

@@ -41,12 +41,12 @@ impl World {
     }
 
     /// Makes a configuration of one webhook on a path, which is asked about configmaps.
-    async fn ask(&self, kind: &str, path: &str, operation: &str) -> Result<()> {
-        self.ask_about(kind, path, operation, ("", "configmaps"))
+    async fn create_webhook(&self, kind: &str, path: &str, operation: &str) -> Result<()> {
+        self.create_webhook_for(kind, path, operation, ("", "configmaps"))
             .await
     }
 
-    async fn ask_about(
+    async fn create_webhook_for(
         &self,
         kind: &str,
         path: &str,
@@ -74,7 +74,7 @@ impl World {
     }
 
     /// Waits until the webhook has been asked so often.
-    async fn asked(&self, often: usize) -> Result<Vec<Value>> {
+    async fn wait_for_reviews(&self, often: usize) -> Result<Vec<Value>> {
         let mut seen = Vec::new();
         let start = Instant::now();
         while seen.len() < often {
@@ -96,16 +96,16 @@ fn sleeping(milliseconds: u64) -> Value {
 }
 
 #[tokio::test]
-async fn nobody_waits_for_the_webhook_of_another() -> Result<()> {
+async fn request_does_not_wait_for_webhook_of_another() -> Result<()> {
     let world = World::start()?;
     world.hooks.set("/slow", sleeping(1000));
-    world.ask("Validating", "slow", "CREATE").await?;
+    world.create_webhook("Validating", "slow", "CREATE").await?;
     let maps = world.maps();
     let (post, map) = (PostParams::default(), map("waits", "1")?);
     // One thread has to do for all of this.
     let waiting = maps.create(&post, &map);
     let meanwhile = async {
-        world.asked(1).await?;
+        world.wait_for_reviews(1).await?;
         let start = Instant::now();
         maps.list(&ListParams::default()).await?;
         let absent = maps.get_opt("waits").await?.is_none();
@@ -120,10 +120,10 @@ async fn nobody_waits_for_the_webhook_of_another() -> Result<()> {
 }
 
 #[tokio::test]
-async fn many_wait_at_once() -> Result<()> {
+async fn webhooks_are_called_concurrently() -> Result<()> {
     let world = World::start()?;
     world.hooks.set("/slow", sleeping(300));
-    world.ask("Mutating", "slow", "CREATE").await?;
+    world.create_webhook("Mutating", "slow", "CREATE").await?;
     let maps = world.maps();
     let start = Instant::now();
     let made = (0..20).map(|number| {
@@ -143,20 +143,20 @@ async fn many_wait_at_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_replacement_of_what_has_changed_meanwhile_is_refused() -> Result<()> {
+async fn replacement_of_changed_object_is_a_conflict() -> Result<()> {
     let world = World::start()?;
     let maps = world.maps();
     let made = maps
         .create(&PostParams::default(), &map("map", "1")?)
         .await?;
     world.hooks.set("/slow", sleeping(500));
-    world.ask("Validating", "slow", "UPDATE").await?;
+    world.create_webhook("Validating", "slow", "UPDATE").await?;
     let mut late = map("map", "late")?;
     late.metadata.resource_version = made.metadata.resource_version;
     let post = PostParams::default();
     let replacing = maps.replace("map", &post, &late);
     let meanwhile = async {
-        world.asked(1).await?;
+        world.wait_for_reviews(1).await?;
         world.hooks.set("/slow", sleeping(0));
         let patch = Patch::Merge(json!({ "data": { "a": "early" } }));
         maps.patch("map", &PatchParams::default(), &patch).await?;
@@ -174,7 +174,7 @@ async fn a_replacement_of_what_has_changed_meanwhile_is_refused() -> Result<()> 
 }
 
 #[tokio::test]
-async fn a_patch_of_what_has_changed_meanwhile_is_made_and_asked_about_anew() -> Result<()> {
+async fn patch_of_changed_object_is_reviewed_again() -> Result<()> {
     let world = World::start()?;
     let maps = world.maps();
     maps.create(&PostParams::default(), &map("map", "1")?)
@@ -183,7 +183,7 @@ async fn a_patch_of_what_has_changed_meanwhile_is_made_and_asked_about_anew() ->
     let adding =
         |sleep: u64| json!({ "sleep": sleep, "response": { "allowed": true, "patch": adds } });
     world.hooks.set("/slow", adding(500));
-    world.ask("Mutating", "slow", "UPDATE").await?;
+    world.create_webhook("Mutating", "slow", "UPDATE").await?;
     let (late, early) = (
         json!({ "data": { "b": "late" } }),
         json!({ "data": { "c": "early" } }),
@@ -192,7 +192,7 @@ async fn a_patch_of_what_has_changed_meanwhile_is_made_and_asked_about_anew() ->
     let params = PatchParams::default();
     let patching = maps.patch("map", &params, &late);
     let meanwhile = async {
-        world.asked(1).await?;
+        world.wait_for_reviews(1).await?;
         world.hooks.set("/slow", adding(0));
         maps.patch("map", &params, &early).await?;
         Ok::<_, anyhow::Error>(())
@@ -206,7 +206,7 @@ async fn a_patch_of_what_has_changed_meanwhile_is_made_and_asked_about_anew() ->
         [("a", "1"), ("b", "late"), ("c", "early"), ("hook", "x")]
     );
     // Of the early one, and of the late one again: the webhook has seen what came between.
-    let seen = world.asked(2).await?;
+    let seen = world.wait_for_reviews(2).await?;
     let last = &seen[1]["review"]["request"]["object"]["data"];
     assert_eq!(
         *last,
@@ -217,9 +217,11 @@ async fn a_patch_of_what_has_changed_meanwhile_is_made_and_asked_about_anew() ->
 
 /// A dry run could not ask it.
 #[tokio::test]
-async fn a_webhook_with_side_effects_is_not_taken() -> Result<()> {
+async fn webhook_with_side_effects_is_rejected() -> Result<()> {
     let world = World::start()?;
-    world.ask("Validating", "allow", "CREATE").await?;
+    world
+        .create_webhook("Validating", "allow", "CREATE")
+        .await?;
     let path = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations/allow";
     let changed = json!([{ "op": "replace", "path": "/webhooks/0/sideEffects", "value": "Some" }]);
     let request = http::Request::patch(path)
@@ -246,13 +248,13 @@ async fn a_webhook_with_side_effects_is_not_taken() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_changed_configuration_counts_at_once() -> Result<()> {
+async fn changed_configuration_has_effect_at_once() -> Result<()> {
     let world = World::start()?;
     let maps = world.maps();
     world
         .hooks
         .set("/deny", json!({ "response": { "allowed": false } }));
-    world.ask("Validating", "deny", "CREATE").await?;
+    world.create_webhook("Validating", "deny", "CREATE").await?;
     let post = PostParams::default();
     ensure!(
         maps.create(&post, &map("map", "1")?).await.is_err(),
@@ -266,7 +268,7 @@ async fn a_changed_configuration_counts_at_once() -> Result<()> {
 }
 
 #[tokio::test]
-async fn nothing_is_left_of_a_definition_that_goes_meanwhile() -> Result<()> {
+async fn objects_of_deleted_definition_are_deleted() -> Result<()> {
     let world = World::start()?;
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
@@ -287,7 +289,7 @@ async fn nothing_is_left_of_a_definition_that_goes_meanwhile() -> Result<()> {
     send(http::Request::post(definitions), definition.to_string()).await??;
     world.hooks.set("/slow", sleeping(1000));
     world
-        .ask_about(
+        .create_webhook_for(
             "Validating",
             "slow",
             "CREATE",
@@ -298,7 +300,7 @@ async fn nothing_is_left_of_a_definition_that_goes_meanwhile() -> Result<()> {
     let tea = json!({ "apiVersion": "hooks.example.com/v1", "kind": "Tea", "metadata": { "name": "late" } });
     let making = send(http::Request::post(teas), tea.to_string());
     let meanwhile = async {
-        world.asked(1).await?;
+        world.wait_for_reviews(1).await?;
         let path = format!("{definitions}/teas.hooks.example.com");
         send(http::Request::delete(&path), String::new()).await??;
         let start = Instant::now();

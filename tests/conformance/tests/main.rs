@@ -49,13 +49,13 @@ fn run() -> Result<ExitCode> {
     let signer = Arc::new(hooks::Authority::new()?);
     let table = Trial::test("the_table_in_the_docs_is_whole", {
         let reasons = reasons(&scripts);
-        move || told(&reasons)
+        move || reasons_are_documented(&reasons)
     });
     let trials = scripts.into_iter().map(|script| {
         let (runtime, signer) = (Arc::clone(&runtime), Arc::clone(&signer));
         let (embedded, real) = (embedded.clone(), real.clone());
         Trial::test(script.name.clone(), move || {
-            runtime.block_on(same(&embedded, &real, &signer, &script))
+            runtime.block_on(compare_servers(&embedded, &real, &signer, &script))
         })
     });
     let conclusion = libtest_mimic::run(&arguments, trials.chain([table]).collect());
@@ -69,8 +69,8 @@ fn reasons(scripts: &[Script]) -> Vec<String> {
     steps.filter_map(|step| step.differs.clone()).collect()
 }
 
-/// Every reason is told to users.
-fn told(reasons: &[String]) -> Result<(), Failed> {
+/// The documentation has every reason.
+fn reasons_are_documented(reasons: &[String]) -> Result<(), Failed> {
     let path = reeve_testkit::workspace().join("docs/apiserver.md");
     let page =
         std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -78,12 +78,12 @@ fn told(reasons: &[String]) -> Result<(), Failed> {
         .iter()
         .find(|reason| !page.contains(reason.as_str()))
     {
-        Some(missing) => Err(format!("docs/apiserver.md does not say: {missing}").into()),
+        Some(missing) => Err(format!("docs/apiserver.md lacks: {missing}").into()),
         None => Ok(()),
     }
 }
 
-async fn same(
+async fn compare_servers(
     embedded: &Client,
     real: &Client,
     signer: &hooks::Authority,

@@ -19,7 +19,7 @@ const CLUSTERS: [&str; 2] = ["east", "west"];
 /// The policies of `policies/`, by the name that their files, placements and tests share.
 const SAMPLES: [&str; 3] = ["namespace", "pod", "role"];
 /// The longest that the policies may take to reach a state.
-const PATIENCE: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(1);
 
 /// Starts a hub and two clusters, applies sample policies and shows how they become Compliant.
 #[derive(Parser)]
@@ -44,7 +44,7 @@ async fn main() -> Result<()> {
         ..WorldOptions::default()
     })
     .await?;
-    let kubeconfigs = leave_kubeconfigs(&world)?;
+    let kubeconfigs = copy_kubeconfigs(&world)?;
     println!(
         "everything runs after {:.1} s\n",
         started.elapsed().as_secs_f64()
@@ -82,16 +82,16 @@ async fn main() -> Result<()> {
     );
 
     if !arguments.exit {
-        say_how_to_look_around(&kubeconfigs);
+        print_next_steps(&kubeconfigs);
         tokio::signal::ctrl_c().await?;
         println!("\nstopping ...");
     }
     Ok(())
 }
 
-/// Prints the table whenever it changes, until every cell says the same.
+/// Prints the table whenever it changes, until every cell is the same.
 async fn until_all(world: &World, table: &mut Table, wanted: &str) -> Result<()> {
-    let deadline = Instant::now() + PATIENCE;
+    let deadline = Instant::now() + TIMEOUT;
     loop {
         let policies = world.hub.list(POLICY.0, POLICY.1, Some(POLICIES)).await?;
         if table.update(&policies, &CLUSTERS, wanted) {
@@ -106,7 +106,7 @@ async fn until_all(world: &World, table: &mut Table, wanted: &str) -> Result<()>
             ensure!(
                 false,
                 "not all {wanted} after {} s\n{seen}",
-                PATIENCE.as_secs()
+                TIMEOUT.as_secs()
             );
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
@@ -114,7 +114,7 @@ async fn until_all(world: &World, table: &mut Table, wanted: &str) -> Result<()>
 }
 
 /// Copies the kubeconfigs to where a user finds them.
-fn leave_kubeconfigs(world: &World) -> Result<Vec<PathBuf>> {
+fn copy_kubeconfigs(world: &World) -> Result<Vec<PathBuf>> {
     let folder = workspace().join(".demo");
     fs::create_dir_all(&folder)?;
     let clusters = world
@@ -132,7 +132,7 @@ fn leave_kubeconfigs(world: &World) -> Result<Vec<PathBuf>> {
         .collect()
 }
 
-fn say_how_to_look_around(kubeconfigs: &[PathBuf]) {
+fn print_next_steps(kubeconfigs: &[PathBuf]) {
     let relative = |path: &PathBuf| {
         path.strip_prefix(workspace())
             .unwrap_or(path)

@@ -19,7 +19,7 @@ impl Table {
         }
     }
 
-    /// Prints the table if it changed. True if every cell of it says `wanted`.
+    /// Prints the table if it changed. True if every cell of it is `wanted`.
     pub(crate) fn update(&mut self, policies: &[Object], clusters: &[&str], wanted: &str) -> bool {
         let mut rows: Vec<Vec<String>> = policies
             .iter()

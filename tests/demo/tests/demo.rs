@@ -1,9 +1,9 @@
-//! The README's first command works and ends as the README says.
+//! The README's first command works and ends as the README describes.
 
 use std::process::Command;
 
 #[test]
-fn the_demo_ends_with_every_policy_compliant_on_both_clusters() {
+fn demo_ends_with_all_policies_compliant_on_both_clusters() {
     let demo = Command::new(env!("CARGO_BIN_EXE_reeve-demo"))
         .arg("--exit")
         .output();
@@ -18,7 +18,11 @@ fn the_demo_ends_with_every_policy_compliant_on_both_clusters() {
     };
     let rows: Vec<Vec<String>> = text.lines().map(cells).collect();
     for policy in ["policy-namespace", "policy-pod", "policy-role"] {
-        let row = |says: &str| [policy, says, says, says].map(str::to_owned).to_vec();
+        let row = |compliance: &str| {
+            [policy, compliance, compliance, compliance]
+                .map(str::to_owned)
+                .to_vec()
+        };
         let violated = rows.iter().position(|found| *found == row("NonCompliant"));
         let repaired = rows.iter().rposition(|found| *found == row("Compliant"));
         assert!(

@@ -13,7 +13,7 @@ use crate::structure;
 
 /// What a target reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Food {
+pub enum InputKind {
     /// Go templates.
     Templates,
     /// YAML documents.
@@ -104,20 +104,20 @@ impl Corpus {
     }
 
     /// One of the recorded inputs, damaged.
-    pub(crate) fn damaged(&self, random: &mut Random, food: Food) -> Vec<u8> {
-        let (recorded, pieces) = match food {
-            Food::Templates => (&self.templates, PIECES),
-            Food::Both if random.below(2) == 0 => (&self.templates, PIECES),
-            Food::Documents | Food::Both => (&self.documents, PIECES),
-            Food::Requests => (&RECORDED.requests, SERVED),
-            Food::Patches => (&RECORDED.patches, SERVED),
-            Food::Selectors => (&RECORDED.selectors, SERVED),
-            Food::Tokens => (&RECORDED.tokens, SERVED),
-            Food::Definitions => (&RECORDED.definitions, SERVED),
-            Food::Rules => (&RECORDED.rules, SERVED),
-            Food::Protobuf => (&RECORDED.protobuf, SERVED),
-            Food::Expressions => (&*EXPRESSIONS, SERVED),
-            Food::Placements => (&*PLACEMENTS, SERVED),
+    pub(crate) fn damaged(&self, random: &mut Random, kind: InputKind) -> Vec<u8> {
+        let (recorded, pieces) = match kind {
+            InputKind::Templates => (&self.templates, PIECES),
+            InputKind::Both if random.below(2) == 0 => (&self.templates, PIECES),
+            InputKind::Documents | InputKind::Both => (&self.documents, PIECES),
+            InputKind::Requests => (&RECORDED.requests, SERVED),
+            InputKind::Patches => (&RECORDED.patches, SERVED),
+            InputKind::Selectors => (&RECORDED.selectors, SERVED),
+            InputKind::Tokens => (&RECORDED.tokens, SERVED),
+            InputKind::Definitions => (&RECORDED.definitions, SERVED),
+            InputKind::Rules => (&RECORDED.rules, SERVED),
+            InputKind::Protobuf => (&RECORDED.protobuf, SERVED),
+            InputKind::Expressions => (&*EXPRESSIONS, SERVED),
+            InputKind::Placements => (&*PLACEMENTS, SERVED),
         };
         let mut input = random.pick(recorded).cloned().unwrap_or_default();
         let other = random.pick(recorded).cloned().unwrap_or_default();

@@ -31,7 +31,7 @@ pub fn run(
             .iter()
             .filter(|target| target.name.starts_with(only))
         {
-            let input = corpus.damaged(&mut random, target.eats);
+            let input = corpus.damaged(&mut random, target.input_kind);
             before(target.name, &input);
             (target.run)(&input);
             runs += 1;

@@ -1,4 +1,4 @@
-//! Damage.
+//! Random mutations of inputs.
 
 /// A small generator of numbers: the same for the same seed, everywhere.
 pub struct Random(u64);

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_damaged_is_sound_before() {
+    fn corpus_is_valid_before_damage() {
         assert_eq!(WORLD.clusters.len(), 6);
         assert_eq!(WORLD.scores.len(), 1);
         for text in EXPRESSIONS.iter() {

@@ -15,14 +15,14 @@ use reeve_templates_engine::lint;
 use reeve_templates_engine::lookup::Snapshot;
 use reeve_templates_engine::resolver::{Config, EncryptionConfig, Input, Options, Resolver};
 
-use crate::corpus::Food;
+use crate::corpus::InputKind;
 use crate::{placement, server};
 
 /// One reader.
 pub struct Target {
     /// Its name in reports.
     pub name: &'static str,
-    pub(crate) eats: Food,
+    pub(crate) input_kind: InputKind,
     pub(crate) run: fn(&[u8]),
 }
 
@@ -30,77 +30,77 @@ pub struct Target {
 pub const TARGETS: &[Target] = &[
     Target {
         name: "parse",
-        eats: Food::Templates,
+        input_kind: InputKind::Templates,
         run: parse_template,
     },
     Target {
         name: "render",
-        eats: Food::Templates,
+        input_kind: InputKind::Templates,
         run: render,
     },
     Target {
         name: "render a document",
-        eats: Food::Both,
+        input_kind: InputKind::Both,
         run: render_document,
     },
     Target {
         name: "read YAML",
-        eats: Food::Documents,
+        input_kind: InputKind::Documents,
         run: read_yaml,
     },
     Target {
         name: "decrypt",
-        eats: Food::Both,
+        input_kind: InputKind::Both,
         run: decrypt,
     },
     Target {
         name: "lint",
-        eats: Food::Both,
+        input_kind: InputKind::Both,
         run: lint_text,
     },
     Target {
         name: "serve a request",
-        eats: Food::Requests,
+        input_kind: InputKind::Requests,
         run: server::request,
     },
     Target {
         name: "serve a patch",
-        eats: Food::Patches,
+        input_kind: InputKind::Patches,
         run: server::patch,
     },
     Target {
         name: "serve a selection",
-        eats: Food::Selectors,
+        input_kind: InputKind::Selectors,
         run: server::selector,
     },
     Target {
         name: "serve a page",
-        eats: Food::Tokens,
+        input_kind: InputKind::Tokens,
         run: server::token,
     },
     Target {
         name: "serve Protobuf",
-        eats: Food::Protobuf,
+        input_kind: InputKind::Protobuf,
         run: server::binary,
     },
     Target {
         name: "define a kind",
-        eats: Food::Definitions,
+        input_kind: InputKind::Definitions,
         run: server::definition,
     },
     Target {
         name: "hold to a rule",
-        eats: Food::Rules,
+        input_kind: InputKind::Rules,
         run: server::rule,
     },
     Target {
         name: "choose by an expression",
-        eats: Food::Expressions,
+        input_kind: InputKind::Expressions,
         run: placement::expression,
     },
     Target {
         name: "choose by a placement",
-        eats: Food::Placements,
+        input_kind: InputKind::Placements,
         run: placement::placement,
     },
 ];

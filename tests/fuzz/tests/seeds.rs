@@ -3,7 +3,7 @@
 use reeve_fuzz::{Corpus, run};
 
 #[test]
-fn the_first_inputs_of_three_seeds_end_in_order() {
+fn first_inputs_of_three_seeds_end_without_panic() {
     let corpus = Corpus::load().expect("the fixtures");
     let (templates, documents) = corpus.sizes();
     assert!(

@@ -180,13 +180,18 @@ async fn dump(objects: &Objects, key: &str) -> String {
         (policy_api, "ConfigurationPolicy", "/metadata/name"),
         ("v1", "Event", "/involvedObject/name"),
     ] {
-        let begins = |object: &Object| {
+        let value_starts_with = |object: &Object| {
             let value = serde_json::to_value(object).unwrap_or_default();
             let name = value.pointer(name).and_then(|name| name.as_str());
             name.is_some_and(|name| name.starts_with(key))
         };
         match objects.list(api_version, kind, None).await {
-            Ok(items) => text.extend(items.iter().filter(|item| begins(item)).map(rendered)),
+            Ok(items) => text.extend(
+                items
+                    .iter()
+                    .filter(|item| value_starts_with(item))
+                    .map(rendered),
+            ),
             Err(error) => text = format!("{text}# {error:#}\n"),
         }
     }

@@ -168,7 +168,7 @@ async fn dump(objects: &Objects, key: &str) -> String {
             Ok(items) => text.extend(
                 items
                     .iter()
-                    .filter(|item| begins(item, name, key))
+                    .filter(|item| value_starts_with(item, name, key))
                     .map(rendered),
             ),
             Err(error) => text = format!("{text}# {error:#}\n"),
@@ -177,7 +177,7 @@ async fn dump(objects: &Objects, key: &str) -> String {
     text
 }
 
-fn begins(object: &Object, path: &str, key: &str) -> bool {
+fn value_starts_with(object: &Object, path: &str, key: &str) -> bool {
     let value = serde_json::to_value(object).unwrap_or_default();
     let name = value.pointer(path).and_then(|name| name.as_str());
     name.is_some_and(|name| name.starts_with(key))
@@ -258,7 +258,7 @@ impl Controller {
     }
 
     /// Adds the end of its log to what went wrong.
-    pub fn vouch<T>(&self, outcome: Result<T>) -> Result<T> {
+    pub fn with_log<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.with_context(|| {
             let log = self.log();
             let lines: Vec<&str> = log.lines().collect();

@@ -122,7 +122,12 @@ impl<'a> Governed<'a> {
     }
 
     /// Waits until a cluster evaluates a template under this remediation action.
-    pub async fn acts(&self, cluster: &str, template: &str, action: &str) -> Result<()> {
+    pub async fn wait_for_remediation(
+        &self,
+        cluster: &str,
+        template: &str,
+        action: &str,
+    ) -> Result<()> {
         let plane = &self.world.cluster(cluster)?.plane;
         eventually(
             format!("{template} on {cluster} is under {action}"),
@@ -186,12 +191,12 @@ impl<'a> Governed<'a> {
 
     /// Waits until the newest message of a template, as the hub has it for a cluster, is this one.
     pub async fn reports(&self, cluster: &str, template: &str, message: &str) -> Result<()> {
-        let what = format!("{}/{template} on {cluster} says {message:?}", self.name);
+        let what = format!("{}/{template} on {cluster} reports {message:?}", self.name);
         eventually(what, SOON, || async {
             let history = self.history(cluster, template).await?;
             ensure!(
                 history.first().is_some_and(|found| found == message),
-                "it says {history:#?}"
+                "the history is {history:#?}"
             );
             Ok(())
         })
@@ -200,12 +205,15 @@ impl<'a> Governed<'a> {
 
     /// Waits until the history of a template contains this message.
     pub async fn observed(&self, cluster: &str, template: &str, message: &str) -> Result<()> {
-        let what = format!("{}/{template} on {cluster} said {message:?}", self.name);
+        let what = format!(
+            "{}/{template} on {cluster} has reported {message:?}",
+            self.name
+        );
         eventually(what, SOON, || async {
             let history = self.history(cluster, template).await?;
             ensure!(
                 history.iter().any(|found| found == message),
-                "it said {history:#?}"
+                "the history is {history:#?}"
             );
             Ok(())
         })

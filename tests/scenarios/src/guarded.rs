@@ -295,11 +295,11 @@ impl<'a> Guard<'a> {
 
     /// Waits until the newest message of a template is one of these.
     pub async fn reports_one_of(&self, template: &str, messages: &[&str]) -> Result<()> {
-        let what = format!("{}/{template} says {messages:#?}", self.name);
+        let what = format!("{}/{template} reports {messages:#?}", self.name);
         within(what, || async {
             let history = self.history(template).await?;
             let newest = history.first().map_or("", String::as_str);
-            ensure!(messages.contains(&newest), "it says {history:#?}");
+            ensure!(messages.contains(&newest), "the history is {history:#?}");
             Ok(())
         })
         .await
@@ -308,7 +308,7 @@ impl<'a> Guard<'a> {
     /// The same on the hub.
     pub async fn hub_reports(&self, template: &str, message: &str) -> Result<()> {
         let what = format!(
-            "the hub knows that {}/{template} says {message:?}",
+            "the status on the hub has {message:?} of {}/{template}",
             self.name
         );
         within(what, || async {
@@ -319,7 +319,7 @@ impl<'a> Guard<'a> {
             let history = history(&found.context("absent")?, template);
             ensure!(
                 history.first().is_some_and(|newest| newest == message),
-                "it says {history:#?}"
+                "the history is {history:#?}"
             );
             Ok(())
         })
@@ -398,7 +398,7 @@ impl<'a> Guard<'a> {
     }
 
     /// Waits until a constraint has this enforcement action.
-    pub async fn acts(&self, kind: &str, name: &str, action: &str) -> Result<()> {
+    pub async fn wait_for_remediation(&self, kind: &str, name: &str, action: &str) -> Result<()> {
         within(format!("{kind} {name} does {action}"), || async {
             let found = self
                 .managed

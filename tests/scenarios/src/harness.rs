@@ -25,15 +25,15 @@ const FEW: usize = 4;
 /// A test on something shared: its name, and what it does.
 pub struct Scenario<W> {
     name: &'static str,
-    play: fn(Arc<W>) -> BoxFuture<'static, Result<()>>,
+    run_scenario: fn(Arc<W>) -> BoxFuture<'static, Result<()>>,
 }
 
 /// Makes a test of an async function.
 pub fn scenario<W>(
     name: &'static str,
-    play: fn(Arc<W>) -> BoxFuture<'static, Result<()>>,
+    run_scenario: fn(Arc<W>) -> BoxFuture<'static, Result<()>>,
 ) -> Scenario<W> {
-    Scenario { name, play }
+    Scenario { name, run_scenario }
 }
 
 /// Runs scenarios on a world of a hub and clusters. A failure prints the policies and events of the
@@ -173,7 +173,7 @@ pub fn run_beside<W: Send + Sync + 'static>(
     run(scenarios, start, Some(count), dump)
 }
 
-/// Tells what a failed scenario, given by its name, may have failed of.
+/// Describes the objects and logs of a failed scenario, given by its name.
 pub type Dump<W> = fn(Arc<W>, &'static str) -> BoxFuture<'static, String>;
 
 fn run<W: Send + Sync + 'static>(
@@ -205,7 +205,7 @@ fn run<W: Send + Sync + 'static>(
         let (runtime, world) = (Arc::clone(&runtime), Arc::clone(&world));
         let is_left_out = reeve_testkit::planes_are_embedded() && is_only_real(scenario.name);
         Trial::test(scenario.name, move || {
-            play(&runtime, world, &scenario, dump)
+            run_scenario(&runtime, world, &scenario, dump)
         })
         .with_ignored_flag(is_left_out)
     });
@@ -228,21 +228,21 @@ fn is_only_real(scenario: &str) -> bool {
     ONLY_REAL.iter().any(|(name, _)| *name == scenario)
 }
 
-fn play<W: Send + Sync + 'static>(
+fn run_scenario<W: Send + Sync + 'static>(
     runtime: &Runtime,
     world: Arc<W>,
     scenario: &Scenario<W>,
     dump: Dump<W>,
 ) -> Result<(), Failed> {
-    let (name, played) = (scenario.name, (scenario.play)(Arc::clone(&world)));
+    let (name, outcome) = (scenario.name, (scenario.run_scenario)(Arc::clone(&world)));
     // Not on this thread: its stack is that of any test.
-    let played = runtime.spawn(async move {
-        match played.await {
+    let outcome = runtime.spawn(async move {
+        match outcome.await {
             Ok(()) => Ok(()),
             Err(error) => Err(format!("{error:#}\n{}", dump(world, name).await)),
         }
     });
-    match runtime.block_on(played) {
+    match runtime.block_on(outcome) {
         Ok(outcome) => outcome.map_err(Failed::from),
         Err(error) => Err(error.to_string().into()),
     }

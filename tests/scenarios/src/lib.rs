@@ -2,13 +2,13 @@
 //! test.
 
 mod addon;
-mod dice;
 mod evaluator;
 mod governed;
 pub mod guarded;
 mod harness;
 mod hub;
 mod observed_status;
+mod random;
 pub mod record;
 mod replicated;
 mod reported_status;
@@ -20,7 +20,6 @@ mod text;
 mod wait;
 
 pub use addon::{ADDON, Addon, Agents, Mode, Place, holds, install, make_namespace};
-pub use dice::Dice;
 pub use evaluator::{Controller, Evaluator, Pair, install_test_crds, namespace};
 pub use governed::{Governed, history};
 pub use harness::{
@@ -29,6 +28,7 @@ pub use harness::{
 };
 pub use hub::{DENIED, Hub, HubKinds, Hubs, Propagator};
 pub use observed_status::{ObservedStatus, Related, same};
+pub use random::Random;
 pub use replicated::{CONFIGURATION, POLICY, Replicated, configuration, rule};
 pub use reported_status::{Entry, ReportedStatus};
 pub use root::{Root, annotation, errors, label, objects, plain, policy_spec, version, wants};

@@ -288,13 +288,13 @@ impl<'a> Replicated<'a> {
 
     /// Waits until some event about it contains this; returns the messages that do.
     pub async fn reports(&self, part: &str) -> Result<Vec<String>> {
-        within(format!("{} says {part:?}", self.name), || async {
+        within(format!("{} reports {part:?}", self.name), || async {
             let observed = self.observed().await?;
             let with: Vec<_> = observed
                 .iter()
                 .filter(|observed| observed.contains(part))
                 .collect();
-            ensure!(!with.is_empty(), "it says {observed:#?}");
+            ensure!(!with.is_empty(), "the status is {observed:#?}");
             Ok(with.into_iter().cloned().collect())
         })
         .await
@@ -329,7 +329,7 @@ impl<'a> Replicated<'a> {
             .await
     }
 
-    /// The copy's status satisfies a condition, and goes on doing so.
+    /// The copy's status satisfies a condition, and stays so.
     pub async fn stays(&self, what: &str, ok: impl Fn(&ReportedStatus) -> bool) -> Result<()> {
         holds(what, || async {
             let status = self.copy().await?.data.get("status").cloned();

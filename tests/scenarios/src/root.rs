@@ -196,7 +196,7 @@ impl<'a> Root<'a> {
     }
 
     /// Waits until the replica on a cluster has this remediation action; empty: absent.
-    pub async fn acts(&self, cluster: &str, action: &str) -> Result<()> {
+    pub async fn wait_for_remediation(&self, cluster: &str, action: &str) -> Result<()> {
         self.until(cluster, action, |replica| {
             let now = replica.data["spec"]["remediationAction"].as_str();
             same("its action", now.unwrap_or_default(), action)
@@ -230,7 +230,7 @@ impl<'a> Root<'a> {
     }
 
     /// Waits until the only template of the replica on a cluster has an error that contains this.
-    pub async fn fails(&self, cluster: &str, part: &str) -> Result<String> {
+    pub async fn has_error(&self, cluster: &str, part: &str) -> Result<String> {
         let replica = self
             .until(cluster, part, |replica| match errors(replica).as_slice() {
                 [Some(error)] => {

@@ -17,7 +17,7 @@ pub const TEMPLATES: &str = "templates.gatekeeper.sh/v1";
 pub const CONSTRAINTS: &str = "constraints.gatekeeper.sh/v1beta1";
 
 /// An annotation of templates: the script leaves such a template alone.
-pub const HANDS_OFF: &str = "tests.reeve/hands-off";
+pub const IGNORED: &str = "tests.reeve/hands-off";
 /// An annotation of templates: the script finds a mistake in such a template.
 pub const BROKEN: &str = "tests.reeve/broken";
 
@@ -69,7 +69,7 @@ async fn round(objects: &Objects) -> Result<()> {
         }
     }
     for template in &templates {
-        if template.annotations().contains_key(HANDS_OFF)
+        if template.annotations().contains_key(IGNORED)
             || template.metadata.deletion_timestamp.is_some()
         {
             continue;

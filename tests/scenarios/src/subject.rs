@@ -137,7 +137,7 @@ spec:
 
     /// Waits until its first object template has this message.
     pub async fn reports(&self, message: &str) -> Result<ObservedStatus> {
-        self.until(&format!("says {message:?}"), |observed| {
+        self.until(&format!("reports {message:?}"), |observed| {
             observed.message(0) == message
         })
         .await
@@ -150,7 +150,7 @@ spec:
             .await
     }
 
-    /// What it reports satisfies a condition, and goes on doing so.
+    /// Its reports satisfy a condition, and stay so.
     pub async fn stays(&self, what: &str, holds: impl Fn(&ObservedStatus) -> bool) -> Result<()> {
         steadily(format!("{}: {what}", self.name), || async {
             let observed = self.observed().await?;
@@ -193,12 +193,12 @@ spec:
     /// Waits until an event on its parent has a message that satisfies a condition.
     pub async fn reported_parent(&self, what: &str, holds: impl Fn(&str) -> bool) -> Result<()> {
         within(
-            format!("{} tells its parent: {what}", self.name),
+            format!("{} reports to its parent: {what}", self.name),
             || async {
                 let messages = self.parent_messages().await?;
                 ensure!(
                     messages.iter().any(|message| holds(message)),
-                    "it tells {messages:#?}"
+                    "the events are {messages:#?}"
                 );
                 Ok(())
             },

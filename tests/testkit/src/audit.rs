@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use jiff::Timestamp;
 use serde::Deserialize;
 
-/// Metadata of every request; the event at arrival says nothing that the later ones do not.
+/// Metadata of every request; the event at arrival has nothing that the later ones do not.
 pub(crate) const POLICY: &str = "apiVersion: audit.k8s.io/v1
 kind: Policy
 omitStages: [RequestReceived]
@@ -46,7 +46,7 @@ pub struct AuditEvent {
     pub user_agent: String,
     /// Who asked, as the API server names users.
     pub user: String,
-    /// Which of the user's tokens or certificates it was, if the API server says so.
+    /// Which of the user's tokens or certificates it was, if the API server records it.
     pub credential: Option<String>,
     /// HTTP status code; 0 when there was none.
     pub code: u16,

@@ -11,8 +11,8 @@ const KINDS: [(&str, &str); 3] = [
     ("v1", "Event"),
 ];
 
-/// The Policies, `ConfigurationPolicies` and Events of `namespaces` as YAML. What cannot be read is
-/// said in a comment: this runs when something is wrong already.
+/// The Policies, `ConfigurationPolicies` and Events of `namespaces` as YAML. A failed read is
+/// noted in a comment: this runs when something is wrong already.
 pub async fn dump(objects: &Objects, namespaces: &[&str]) -> String {
     let mut text = String::new();
     for namespace in namespaces {

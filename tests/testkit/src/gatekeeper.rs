@@ -17,7 +17,7 @@ use crate::crds::{install, read};
 use crate::golang::GoProgram;
 use crate::{Component, Objects, Plane, free_port, workspace};
 
-/// The CRD that tells whether Gatekeeper is installed.
+/// The CRD that shows whether Gatekeeper is installed.
 pub const TEMPLATES_CRD: &str = "constrainttemplates.templates.gatekeeper.sh";
 
 /// The configuration of Gatekeeper's validating webhook.
@@ -41,10 +41,10 @@ pub fn gatekeeper_crds() -> Result<Vec<DynamicObject>> {
     let folder = workspace().join("tests/gatekeeper");
     let module = program(&folder);
     // Downloads it when that is needed, with the checksum of `go.sum`.
-    let told = module.go(&["mod", "download", "-json", MODULE].map(AsRef::as_ref))?;
-    let told: Value =
-        serde_json::from_str(&told).context("reading what `go` says of Gatekeeper")?;
-    let root = told["Dir"].as_str().context("Gatekeeper has no folder")?;
+    let output = module.go(&["mod", "download", "-json", MODULE].map(AsRef::as_ref))?;
+    let output: Value =
+        serde_json::from_str(&output).context("reading the output of `go` about Gatekeeper")?;
+    let root = output["Dir"].as_str().context("Gatekeeper has no folder")?;
     read(&PathBuf::from(root).join("charts/gatekeeper/crds"))
 }
 
@@ -70,7 +70,7 @@ impl Gatekeeper {
             tokio::task::spawn_blocking(|| program(&workspace().join("tests/gatekeeper")).locate())
                 .await
                 .context("building Gatekeeper")??;
-        plane.apply(&surroundings()).await?;
+        plane.apply(&own_objects()).await?;
         let dir = tempfile::Builder::new().prefix("gatekeeper-").tempdir();
         let dir = dir.context("creating the folder of Gatekeeper")?;
         let (health, port) = (free_port()?, free_port()?);
@@ -134,7 +134,7 @@ fn program(folder: &std::path::Path) -> GoProgram<'_> {
 }
 
 /// Its namespace, and the Pod that it takes itself to be: what it writes is owned by that.
-fn surroundings() -> String {
+fn own_objects() -> String {
     let namespace = json!({
         "apiVersion": "v1", "kind": "Namespace",
         "metadata": { "name": NAMESPACE, "labels": { "admission.gatekeeper.sh/ignore": "no-self-managing" } }

@@ -32,8 +32,8 @@ mod certificate_request;
 mod child;
 mod clients;
 mod crds;
-mod cut;
 mod dump;
+mod fault_proxy;
 mod gatekeeper;
 mod golang;
 mod kubelet;
@@ -55,8 +55,8 @@ pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
 pub use certificate_request::certificate_request;
 pub use clients::{client_go, python_client};
 pub use crds::{addon_crds, fleet_crd, install_addon_crds, install_crds};
-pub use cut::{Cut, Way};
 pub use dump::dump;
+pub use fault_proxy::{FaultProxy, NetworkFault};
 pub use gatekeeper::{
     Gatekeeper, TEMPLATES_CRD, WEBHOOK, WEBHOOK_CONFIGURATION, gatekeeper_crds,
     install_gatekeeper_crds, templates_crd,

@@ -54,7 +54,7 @@ pub async fn http_get(url: &str) -> Result<(u16, String)> {
     let stream = TcpStream::connect(host)
         .await
         .with_context(|| format!("connecting to {url}"))?;
-    ask(stream, url).await
+    get_through(stream, url).await
 }
 
 /// Host with port, and path without its first slash.
@@ -66,7 +66,7 @@ fn parts(url: &str) -> Result<(&str, &str)> {
 }
 
 /// Like [`http_get`], through a connection that is there.
-pub(crate) async fn ask(
+pub(crate) async fn get_through(
     mut stream: impl AsyncRead + AsyncWrite + Unpin,
     url: &str,
 ) -> Result<(u16, String)> {

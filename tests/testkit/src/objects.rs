@@ -179,7 +179,7 @@ impl Objects {
         .await
     }
 
-    /// What discovery says of a kind.
+    /// The discovery entry of a kind.
     pub async fn kind(
         &self,
         api_version: &str,

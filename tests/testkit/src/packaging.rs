@@ -29,7 +29,7 @@ impl Packager {
     /// What it prints, run in the root of the workspace. Builds it first when that is needed (minutes, once).
     ///
     /// # Errors
-    /// When it fails, with all that it has said.
+    /// When it fails, with its whole output.
     pub fn run<S: AsRef<OsStr>>(self, args: &[S]) -> Result<String> {
         let root = workspace();
         let program = self.program(&root.join("tests/packaging")).locate()?;
@@ -41,13 +41,13 @@ impl Packager {
             .env("HOME", std::env::temp_dir())
             .output();
         let output = output.with_context(|| format!("starting {self:?}"))?;
-        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let stdout = String::from_utf8_lossy(&output.stdout).into_owned();
         ensure!(
             output.status.success(),
-            "{self:?} failed: {}{said}",
+            "{self:?} failed: {}{stdout}",
             String::from_utf8_lossy(&output.stderr)
         );
-        Ok(said)
+        Ok(stdout)
     }
 
     fn program(self, module: &Path) -> GoProgram<'_> {

@@ -46,7 +46,7 @@ impl Component {
             .prefix(&format!("{name}-"))
             .tempdir();
         let dir = dir.context("creating the folder of a component")?;
-        // The program looks at the name it is called by.
+        // The program reads the name that it is called by.
         let link = dir.path().join(name);
         symlink(program, &link).with_context(|| format!("linking {}", link.display()))?;
         let launch = Launch {
@@ -208,10 +208,10 @@ fn build(package: &str, name: &str) -> Result<PathBuf> {
     let args = ["build", "--quiet", "--package", package, "--bin", name];
     let mut command = Command::new(cargo);
     command.current_dir(&root).args(args);
-    // What cargo tells a test about itself is not for the build: ring builds anew when it changes, and all on top of it.
+    // The variables that cargo sets for a test are not for the build: ring builds anew when it changes, and all on top of it.
     for (key, _) in env::vars_os() {
-        let told = key.to_str().unwrap_or_default();
-        if told.starts_with("CARGO_PKG_") || told.starts_with("CARGO_MANIFEST_") {
+        let name = key.to_str().unwrap_or_default();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
             command.env_remove(key);
         }
     }

@@ -89,7 +89,7 @@ impl Proxy {
         &self.kubeconfig
     }
 
-    /// Holds back the requests whose path contains this: nothing arrives, and nobody answers.
+    /// Holds back the requests whose path contains this: nothing arrives, and no response comes.
     pub fn hold(&self, part: &'static str) {
         self.held.send_replace(Some(part));
     }

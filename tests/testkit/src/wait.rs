@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 /// Asks `check` every 50 ms until it answers `Ok`, and returns that answer.
 ///
 /// # Errors
-/// After `deadline`: names `what` was waited for and the last thing `check` said against it. A check
+/// After `deadline`: names `what` was waited for and the last error of `check`. A check
 /// that hangs is cut at the deadline too.
 pub async fn eventually<T, E, F, Fut>(
     what: impl Display,

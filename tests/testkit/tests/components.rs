@@ -9,16 +9,16 @@ use reeve_testkit::{Component, eventually, free_port};
 
 const SOON: Duration = Duration::from_secs(10);
 
-/// Says by which name it was called, and ends with 3 when asked to.
-const PATIENT: &str =
+/// Prints the name by which it was called, and exits with 3 on SIGTERM.
+const LONG_RUNNING: &str =
     r#"trap "exit 3" TERM; echo "$GREETING from ${0##*/}"; while :; do sleep 0.05; done"#;
 
-fn patient() -> Result<Component> {
-    let args = ["-c", PATIENT, "propagator"];
+fn long_running() -> Result<Component> {
+    let args = ["-c", LONG_RUNNING, "propagator"];
     Component::spawn_program(Path::new("/bin/sh"), "sh", &args, &[("GREETING", "hello")])
 }
 
-async fn said(component: &Component, times: usize) -> Result<()> {
+async fn wait_for_greetings(component: &Component, times: usize) -> Result<()> {
     eventually("the greeting is in the log", SOON, || async {
         let log = component.log();
         ensure!(
@@ -31,9 +31,9 @@ async fn said(component: &Component, times: usize) -> Result<()> {
 }
 
 #[tokio::test]
-async fn it_stops_when_asked_and_its_exit_code_is_kept() -> Result<()> {
-    let mut component = patient()?;
-    said(&component, 1).await?;
+async fn component_stops_and_keeps_exit_code() -> Result<()> {
+    let mut component = long_running()?;
+    wait_for_greetings(&component, 1).await?;
     ensure!(component.stop().await?.code() == Some(3));
     ensure!(
         component.stop().await?.code() == Some(3),
@@ -43,20 +43,20 @@ async fn it_stops_when_asked_and_its_exit_code_is_kept() -> Result<()> {
 }
 
 #[tokio::test]
-async fn it_can_be_killed_and_started_again() -> Result<()> {
-    let mut component = patient()?;
-    said(&component, 1).await?;
+async fn component_restarts_after_kill() -> Result<()> {
+    let mut component = long_running()?;
+    wait_for_greetings(&component, 1).await?;
     let first = component.pid();
     component.kill().await;
     ensure!(component.status()?.and_then(|status| status.signal()) == Some(9));
     component.restart()?;
-    said(&component, 2).await?;
+    wait_for_greetings(&component, 2).await?;
     ensure!(component.pid() != first);
     Ok(())
 }
 
 #[tokio::test]
-async fn waiting_for_the_health_of_a_dead_process_fails_at_once_with_its_log() -> Result<()> {
+async fn health_wait_fails_at_once_for_dead_process() -> Result<()> {
     let args = ["-c", "echo no such flag; exit 2"];
     let mut component = Component::spawn_program(Path::new("/bin/sh"), "sh", &args, &[])?;
     let url = format!("http://127.0.0.1:{}/healthz", free_port()?);

@@ -6,7 +6,7 @@ use anyhow::{Context, Result, ensure};
 use reeve_testkit::{Gatekeeper, Plane, PlaneOptions, eventually, install_gatekeeper_crds};
 
 #[tokio::test]
-async fn gatekeeper_makes_the_kind_of_a_template() -> Result<()> {
+async fn gatekeeper_defines_kind_of_template() -> Result<()> {
     let plane = Plane::start(PlaneOptions {
         name: "gatekeeper",
         ..PlaneOptions::default()

@@ -37,7 +37,7 @@ async fn pods_run_as_processes() -> Result<()> {
         },
     )
     .await?;
-    plane.apply(&surroundings()).await?;
+    plane.apply(&shared_objects()).await?;
     let beginning = plane.audit()?.mark()?;
     let world = World {
         plane,
@@ -45,46 +45,34 @@ async fn pods_run_as_processes() -> Result<()> {
         beginning,
     };
     let outcome = tokio::try_join!(
-        told("a component", a_component_is_deployed(&world)),
-        told(
-            "a secret",
-            a_secret_reaches_its_pod_and_changes_there(&world)
-        ),
-        told(
+        check("a component", component_is_deployed(&world)),
+        check("a secret", changed_secret_reaches_pod(&world)),
+        check(
             "a failure",
-            a_pod_that_failed_is_started_again_until_it_succeeds(&world)
+            failed_pod_is_restarted_until_it_succeeds(&world)
         ),
-        told(
-            "an environment",
-            a_container_finds_what_its_manifest_says(&world)
-        ),
-        told(
+        check("an environment", container_matches_manifest(&world)),
+        check(
             "a probe",
-            a_container_that_does_not_live_is_started_again(&world)
+            container_with_failed_liveness_is_restarted(&world)
         ),
-        told(
-            "an image",
-            an_image_that_cannot_be_pulled_keeps_its_pod_waiting(&world)
-        ),
-        told(
-            "a deletion",
-            a_deleted_pod_may_finish_but_not_for_ever(&world)
-        ),
+        check("an image", pod_waits_for_unpullable_image(&world)),
+        check("a deletion", deleted_pod_ends_after_grace_period(&world)),
     );
     if let Err(error) = outcome {
         let dump = world.plane.dump(&[NAMESPACE]).await;
         bail!("{error:#}\n{dump}\n{}", world.kubelet.dump());
     }
-    nothing_outlives_the_kubelet(world).await
+    no_process_outlives_kubelet(world).await
 }
 
-async fn told(story: &str, outcome: impl Future<Output = Result<()>>) -> Result<()> {
+async fn check(case: &str, outcome: impl Future<Output = Result<()>>) -> Result<()> {
     outcome
         .await
-        .with_context(|| format!("the story of {story}"))
+        .with_context(|| format!("the story of {case}"))
 }
 
-fn surroundings() -> String {
+fn shared_objects() -> String {
     let binding = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding",
         "metadata": { "name": "controller" },
@@ -125,9 +113,9 @@ async fn status(world: &World, name: &str, pointer: &str, want: &Value) -> Resul
 }
 
 async fn logged(world: &World, name: &str, text: &str) -> Result<()> {
-    eventually(format!("{name} has said {text}"), SOON, || async {
+    eventually(format!("{name} has logged {text}"), SOON, || async {
         let log = world.kubelet.logs(NAMESPACE, name);
-        ensure!(log.contains(text), "it has said {log:?}");
+        ensure!(log.contains(text), "the log is {log:?}");
         Ok(())
     })
     .await
@@ -193,7 +181,7 @@ async fn available(world: &World, name: &str, replicas: u32) -> Result<()> {
 
 /// Two replicas with the same ports; their token is their account's; a killed one comes again; they end with their
 /// Deployment.
-async fn a_component_is_deployed(world: &World) -> Result<()> {
+async fn component_is_deployed(world: &World) -> Result<()> {
     world
         .plane
         .apply(&controller("controller", 2).to_string())
@@ -258,7 +246,7 @@ async fn a_component_is_deployed(world: &World) -> Result<()> {
 }
 
 /// The Pod waits for its Secret, and then sees every change of it as a whole.
-async fn a_secret_reaches_its_pod_and_changes_there(world: &World) -> Result<()> {
+async fn changed_secret_reaches_pod(world: &World) -> Result<()> {
     let mut reader = script(
         "reader",
         "while :; do cat /var/run/example/a /var/run/example/b; echo; sleep 0.1; done",
@@ -268,14 +256,14 @@ async fn a_secret_reaches_its_pod_and_changes_there(world: &World) -> Result<()>
         json!([{ "name": "v", "mountPath": "/var/run/example" }]);
     world.plane.apply(&reader.to_string()).await?;
     let waiting = "/containerStatuses/0/state/waiting";
-    let told = status(
+    let reported = status(
         world,
         "reader",
         &format!("{waiting}/message"),
         &json!(format!("secret {NAMESPACE}/read not found")),
     )
     .await?;
-    ensure!(told["phase"] == "Pending", "{told}");
+    ensure!(reported["phase"] == "Pending", "{reported}");
     for version in ["1", "2"] {
         let secret = json!({
             "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "read", "namespace": NAMESPACE },
@@ -287,7 +275,7 @@ async fn a_secret_reaches_its_pod_and_changes_there(world: &World) -> Result<()>
     Ok(())
 }
 
-async fn a_pod_that_failed_is_started_again_until_it_succeeds(world: &World) -> Result<()> {
+async fn failed_pod_is_restarted_until_it_succeeds(world: &World) -> Result<()> {
     let mut hook = script(
         "hook",
         "test -e /run/scratch/tried && exit 0; touch /run/scratch/tried; exit 3",
@@ -306,29 +294,29 @@ async fn a_pod_that_failed_is_started_again_until_it_succeeds(world: &World) -> 
         ))
         .await?;
 
-    let told = status(world, "hook", "/phase", &json!("Succeeded")).await?;
-    let container = &told["containerStatuses"][0];
-    ensure!(container["restartCount"] == 1, "{told}");
+    let reported = status(world, "hook", "/phase", &json!("Succeeded")).await?;
+    let container = &reported["containerStatuses"][0];
+    ensure!(container["restartCount"] == 1, "{reported}");
     ensure!(
         container["lastState"]["terminated"]["exitCode"] == 3,
-        "{told}"
+        "{reported}"
     );
     ensure!(
         container["state"]["terminated"]["reason"] == "Completed",
-        "{told}"
+        "{reported}"
     );
 
     status(world, "version", "/phase", &json!("Succeeded")).await?;
     logged(world, "version", "reeve ").await?;
-    let told = status(world, "broken", "/phase", &json!("Failed")).await?;
+    let reported = status(world, "broken", "/phase", &json!("Failed")).await?;
     ensure!(
-        told["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5,
-        "{told}"
+        reported["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 5,
+        "{reported}"
     );
     Ok(())
 }
 
-async fn a_container_finds_what_its_manifest_says(world: &World) -> Result<()> {
+async fn container_matches_manifest(world: &World) -> Result<()> {
     let map = json!({
         "apiVersion": "v1", "kind": "ConfigMap", "metadata": { "name": "map", "namespace": NAMESPACE },
         "data": { "key": "mapped" },
@@ -358,12 +346,15 @@ async fn a_container_finds_what_its_manifest_says(world: &World) -> Result<()> {
     status(world, "environment", "/phase", &json!("Succeeded")).await?;
     let log = world.kubelet.logs(NAMESPACE, "environment");
     let user = if tests_run_as_root() { "65532" } else { "0" };
-    let told = format!(
+    let reported = format!(
         "environment scripts controller mapped 1 $(ONE) 12\n{user}\nenvironment\n{NAMESPACE}\n"
     );
     // The shell sees `$(ONE)` only where it was escaped, and then finds no such command.
-    let told = told.replace("$(ONE)", "");
-    ensure!(log.contains(&told), "{log:?} does not say {told:?}");
+    let reported = reported.replace("$(ONE)", "");
+    ensure!(
+        log.contains(&reported),
+        "{log:?} does not contain {reported:?}"
+    );
     ensure!(!log.contains("written"), "{log}");
     ensure!(log.contains("\n0\nNoNewPrivs:\t1\n"), "{log}");
     Ok(())
@@ -373,7 +364,7 @@ fn tests_run_as_root() -> bool {
     fs::metadata("/proc/self").is_ok_and(|own| std::os::unix::fs::MetadataExt::uid(&own) == 0)
 }
 
-async fn a_container_that_does_not_live_is_started_again(world: &World) -> Result<()> {
+async fn container_with_failed_liveness_is_restarted(world: &World) -> Result<()> {
     let mut deployment = controller("lifeless", 1);
     let container = &mut deployment["spec"]["template"]["spec"]["containers"][0];
     container["livenessProbe"] =
@@ -390,19 +381,19 @@ async fn a_container_that_does_not_live_is_started_again(world: &World) -> Resul
     world.plane.delete(&deployment.to_string()).await
 }
 
-async fn an_image_that_cannot_be_pulled_keeps_its_pod_waiting(world: &World) -> Result<()> {
+async fn pod_waits_for_unpullable_image(world: &World) -> Result<()> {
     let mut pod = script("unpulled", "echo pulled");
     pod["spec"]["containers"][0]["image"] = json!("registry.example/absent:1");
     world.plane.apply(&pod.to_string()).await?;
     let reason = "/containerStatuses/0/state/waiting/reason";
-    let told = status(world, "unpulled", reason, &json!("ImagePullBackOff")).await?;
-    ensure!(told["phase"] == "Pending", "{told}");
+    let reported = status(world, "unpulled", reason, &json!("ImagePullBackOff")).await?;
+    ensure!(reported["phase"] == "Pending", "{reported}");
     world.kubelet.set_unpullable([]);
     status(world, "unpulled", "/phase", &json!("Succeeded")).await?;
     logged(world, "unpulled", "pulled").await
 }
 
-async fn a_deleted_pod_may_finish_but_not_for_ever(world: &World) -> Result<()> {
+async fn deleted_pod_ends_after_grace_period(world: &World) -> Result<()> {
     let polite = script(
         "polite",
         "trap 'echo finishing; exit 0' TERM; echo up; while :; do sleep 0.05; done",
@@ -433,7 +424,7 @@ async fn a_deleted_pod_may_finish_but_not_for_ever(world: &World) -> Result<()> 
     Ok(())
 }
 
-async fn nothing_outlives_the_kubelet(world: World) -> Result<()> {
+async fn no_process_outlives_kubelet(world: World) -> Result<()> {
     world
         .plane
         .apply(&script("survivor", "echo up; exec sleep 600").to_string())

@@ -41,7 +41,7 @@ status: {decisions: [{clusterName: east, reason: ''}]}
 ";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_planes_at_once_behave_like_clusters_and_leave_nothing() -> Result<()> {
+async fn two_planes_are_independent_and_clean_up() -> Result<()> {
     let begin = Instant::now();
     let (hub, managed) = futures::try_join!(
         Plane::start(PlaneOptions {
@@ -58,7 +58,7 @@ async fn two_planes_at_once_behave_like_clusters_and_leave_nothing() -> Result<(
 
     applies_crds_and_status(&hub).await?;
     counts_requests(&hub).await?;
-    keeps_strangers_out(&hub).await?;
+    rejects_unknown_clients(&hub).await?;
     patches_lists_and_dumps(&hub).await?;
     deletes_namespaces(&hub).await?;
     ensure!(
@@ -72,11 +72,11 @@ async fn two_planes_at_once_behave_like_clusters_and_leave_nothing() -> Result<(
 
     let pids = [hub.pids(), managed.pids()].concat();
     ensure!(
-        pids.iter().all(|pid| alive(*pid)),
+        pids.iter().all(|pid| is_alive(*pid)),
         "a program ended early: {pids:?}"
     );
     drop((hub, managed));
-    let left: Vec<_> = pids.into_iter().filter(|pid| alive(*pid)).collect();
+    let left: Vec<_> = pids.into_iter().filter(|pid| is_alive(*pid)).collect();
     ensure!(left.is_empty(), "processes left: {left:?}");
     Ok(())
 }
@@ -133,11 +133,11 @@ async fn counts_requests(hub: &Plane) -> Result<()> {
     Ok(())
 }
 
-async fn keeps_strangers_out(hub: &Plane) -> Result<()> {
+async fn rejects_unknown_clients(hub: &Plane) -> Result<()> {
     let kubeconfig = Kubeconfig::read_from(hub.kubeconfig_for("stranger", Some("nobodies"))?)?;
     let config = Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default()).await?;
-    let stranger = Objects::new(Client::try_from(config)?);
-    let refused = stranger
+    let unknown_client = Objects::new(Client::try_from(config)?);
+    let refused = unknown_client
         .get("v1", "ConfigMap", Some("shop"), "prices")
         .await
         .err();
@@ -184,7 +184,7 @@ async fn deletes_namespaces(hub: &Plane) -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_api_server_can_be_killed_and_comes_back_with_its_data() -> Result<()> {
+async fn api_server_restarts_with_its_data() -> Result<()> {
     let mut plane = Plane::start(PlaneOptions::default()).await?;
     plane.apply(SHOP).await?;
     plane.kill_apiserver();
@@ -202,11 +202,11 @@ async fn an_api_server_can_be_killed_and_comes_back_with_its_data() -> Result<()
 }
 
 #[tokio::test]
-async fn a_killed_test_leaves_no_process() -> Result<()> {
+async fn killed_test_leaves_no_process() -> Result<()> {
     let mut test = Command::new(env::current_exe()?)
         .args([
             "--exact",
-            "a_plane_that_waits_to_be_killed",
+            "plane_waits_to_be_killed",
             "--ignored",
             "--nocapture",
         ])
@@ -230,7 +230,7 @@ async fn a_killed_test_leaves_no_process() -> Result<()> {
     let pids = pids.context("the plane did not start")?;
     ensure!(pids.len() >= 2, "too few programs: {pids:?}");
     eventually("its processes are gone", SOON, || async {
-        let left: Vec<_> = pids.iter().filter(|pid| alive(**pid)).collect();
+        let left: Vec<_> = pids.iter().filter(|pid| is_alive(**pid)).collect();
         ensure!(left.is_empty(), "left: {left:?}");
         Ok(())
     })
@@ -239,7 +239,7 @@ async fn a_killed_test_leaves_no_process() -> Result<()> {
 
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "started by a_killed_test_leaves_no_process"]
-async fn a_plane_that_waits_to_be_killed() -> Result<()> {
+async fn plane_waits_to_be_killed() -> Result<()> {
     let plane = Plane::start(PlaneOptions {
         name: "doomed",
         ..PlaneOptions::default()
@@ -252,7 +252,7 @@ async fn a_plane_that_waits_to_be_killed() -> Result<()> {
 }
 
 #[tokio::test]
-async fn a_wait_that_fails_says_what_for_and_why() -> Result<()> {
+async fn failed_wait_names_condition_and_error() -> Result<()> {
     let never = || async { Err::<(), _>("the kettle is cold") };
     let error = eventually("tea is ready", Duration::from_millis(120), never).await;
     let error = error.err().context("tea from a cold kettle")?.to_string();
@@ -263,7 +263,7 @@ async fn a_wait_that_fails_says_what_for_and_why() -> Result<()> {
     Ok(())
 }
 
-fn alive(pid: u32) -> bool {
+fn is_alive(pid: u32) -> bool {
     let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
     pid.is_some_and(|pid| test_kill_process(pid).is_ok())
 }

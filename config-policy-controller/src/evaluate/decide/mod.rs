@@ -75,7 +75,7 @@ pub enum Step {
     DryRun(Box<PendingUpdate>),
     /// Update the object.
     Update(Box<PendingUpdate>),
-    /// Delete the object, if it still has the update's UID, and create it again, as [`Target::to_create`] says.
+    /// Delete the object, if it still has the update's UID, and create it again, as in [`Target::to_create`].
     Recreate(Box<PendingUpdate>),
 }
 

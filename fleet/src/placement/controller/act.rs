@@ -8,23 +8,23 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch as Body, PatchParams, PostParams, Preconditions};
+use reeve_api::ocm::PlacementDecisionFields;
+use reeve_api::ocm::PlacementStatus;
+use reeve_api::ocm::{ClusterDecision, Placement, PlacementDecision, PlacementDecisionStatus};
 use reeve_runtime::object::{ObjectKey, StatusReason};
 use reeve_runtime::watch::Cached;
 use serde_json::{Map, Value, json};
 
-use super::super::events::{Deed, reference};
+use super::super::events::{DecisionChange, reference};
 use super::super::groups::Desired;
 use super::super::plan::{Patch, Write, owner};
 use super::Controller;
 use super::error::Failure;
-use reeve_api::ocm::PlacementDecisionFields;
-use reeve_api::ocm::PlacementStatus;
-use reeve_api::ocm::{ClusterDecision, Placement, PlacementDecision, PlacementDecisionStatus};
 
 /// The results of the writes.
 #[derive(Default)]
 pub(super) struct Acted {
-    pub(super) deeds: Vec<(Deed, ObjectReference)>,
+    pub(super) decision_changes: Vec<(DecisionChange, ObjectReference)>,
     pub(super) failures: Vec<Failure>,
 }
 
@@ -35,11 +35,14 @@ impl Controller {
         let api: Api<PlacementDecision> = Api::namespaced(self.client.clone(), &namespace);
         let mut acted = Acted::default();
         for write in writes {
-            let deeds = &mut acted.deeds;
+            let decision_changes = &mut acted.decision_changes;
             let done = match write {
-                Write::Create(desired) => self.create(&api, placement, desired, deeds).await,
-                Write::Patch(patch) => self.patch(&api, patch, deeds).await,
-                Write::Delete(current) => self.delete(&api, &current, deeds).await,
+                Write::Create(desired) => {
+                    self.create(&api, placement, desired, decision_changes)
+                        .await
+                }
+                Write::Patch(patch) => self.patch(&api, patch, decision_changes).await,
+                Write::Delete(current) => self.delete(&api, &current, decision_changes).await,
             };
             acted.failures.extend(done.err());
         }
@@ -51,7 +54,7 @@ impl Controller {
         api: &Api<PlacementDecision>,
         placement: &Placement,
         desired: Desired,
-        deeds: &mut Vec<(Deed, ObjectReference)>,
+        decision_changes: &mut Vec<(DecisionChange, ObjectReference)>,
     ) -> Result<(), Failure> {
         let mut body = PlacementDecision::new(&desired.name, PlacementDecisionFields {});
         body.metadata.namespace = placement.namespace();
@@ -61,21 +64,22 @@ impl Controller {
         let created =
             created.map_err(|source| failure("create decision", &desired.name, source))?;
         let created = self.note(created, Some(Timestamp::now()));
-        deeds.push((Deed::Created, reference(&created)));
+        decision_changes.push((DecisionChange::Created, reference(&created)));
         if created
             .clusters()
             .eq(desired.clusters.iter().map(String::as_str))
         {
             return Ok(());
         }
-        self.write_clusters(api, &created, &desired, deeds).await
+        self.write_clusters(api, &created, &desired, decision_changes)
+            .await
     }
 
     async fn patch(
         &self,
         api: &Api<PlacementDecision>,
         patch: Patch,
-        deeds: &mut Vec<(Deed, ObjectReference)>,
+        decision_changes: &mut Vec<(DecisionChange, ObjectReference)>,
     ) -> Result<(), Failure> {
         let mut current = patch.current;
         if patch.labels || patch.owners.is_some() {
@@ -94,7 +98,7 @@ impl Controller {
             current = self.note(patched, None);
         }
         if patch.clusters {
-            self.write_clusters(api, &current, &patch.desired, deeds)
+            self.write_clusters(api, &current, &patch.desired, decision_changes)
                 .await?;
         }
         Ok(())
@@ -105,7 +109,7 @@ impl Controller {
         api: &Api<PlacementDecision>,
         current: &PlacementDecision,
         desired: &Desired,
-        deeds: &mut Vec<(Deed, ObjectReference)>,
+        decision_changes: &mut Vec<(DecisionChange, ObjectReference)>,
     ) -> Result<(), Failure> {
         let decisions = desired.clusters.iter().map(|name| ClusterDecision {
             cluster_name: name.clone(),
@@ -120,7 +124,7 @@ impl Controller {
         let patched = api.patch_status(name, &params, &Body::Merge(body)).await;
         let patched = patched.map_err(|source| failure("update decision", name, source))?;
         let patched = self.note(patched, None);
-        deeds.push((Deed::Updated, reference(&patched)));
+        decision_changes.push((DecisionChange::Updated, reference(&patched)));
         Ok(())
     }
 
@@ -128,7 +132,7 @@ impl Controller {
         &self,
         api: &Api<PlacementDecision>,
         current: &PlacementDecision,
-        deeds: &mut Vec<(Deed, ObjectReference)>,
+        decision_changes: &mut Vec<(DecisionChange, ObjectReference)>,
     ) -> Result<(), Failure> {
         let name = current.name_any();
         let params = DeleteParams::default().preconditions(Preconditions {
@@ -136,7 +140,7 @@ impl Controller {
             resource_version: None,
         });
         match api.delete(&name, &params).await {
-            Ok(_) => deeds.push((Deed::Deleted, reference(current))),
+            Ok(_) => decision_changes.push((DecisionChange::Deleted, reference(current))),
             Err(error) if StatusReason::of(&error) == StatusReason::NotFound => {}
             Err(source) => return Err(failure("delete decision", &name, source)),
         }
@@ -230,9 +234,9 @@ fn labels(current: &PlacementDecision, wanted: &BTreeMap<String, String>) -> Val
     Value::Object(labels)
 }
 
-fn failure(deed: &'static str, object: &str, source: kube::Error) -> Failure {
+fn failure(operation: &'static str, object: &str, source: kube::Error) -> Failure {
     Failure {
-        deed,
+        operation,
         object: object.to_owned(),
         source,
     }

@@ -15,10 +15,10 @@ pub struct Error {
 
 /// A write that failed.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot {deed} {object}: {}", status_message(.source))]
+#[error("cannot {operation} {object}: {}", status_message(.source))]
 pub struct Failure {
     /// The write, as the error names it.
-    pub deed: &'static str,
+    pub operation: &'static str,
     /// The object of the write.
     pub object: String,
     /// The error of the client.

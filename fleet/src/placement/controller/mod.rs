@@ -37,30 +37,30 @@ const CONTROLLER: &str = "placement-controller";
 const WORKERS: usize = 1;
 
 /// After this time the watch should have delivered a created object: if it has not, the controller reads the object.
-const TOLD: SignedDuration = SignedDuration::from_secs(2);
+const WATCH_DELAY: SignedDuration = SignedDuration::from_secs(2);
 
 /// The clients and metrics of the controller.
 #[derive(Clone)]
-pub struct Means {
+pub struct Deps {
     /// A client of the hub.
     pub client: Client,
     /// The controller's metrics.
     pub metrics: ControllerMetrics,
     /// The metrics of its events.
-    pub announced: EventBroadcasterMetrics,
+    pub event_metrics: EventBroadcasterMetrics,
     /// The metrics of scheduling.
     pub scheduling: PlacementMetrics,
     /// The index, which the watches fill while the controller runs.
     pub index: Arc<RwLock<Index>>,
 }
 
-impl Means {
+impl Deps {
     /// For a process that serves no metrics.
     pub fn of(client: Client) -> Self {
         Self {
             client,
             metrics: ControllerMetrics::default(),
-            announced: EventBroadcasterMetrics::default(),
+            event_metrics: EventBroadcasterMetrics::default(),
             scheduling: PlacementMetrics::default(),
             index: Arc::default(),
         }
@@ -82,16 +82,16 @@ impl Means {
 }
 
 /// Runs until `stop`, or until one of its tasks ends.
-pub async fn run(means: Means, stop: CancellationToken) -> Result<(), TaskError> {
+pub async fn run(deps: Deps, stop: CancellationToken) -> Result<(), TaskError> {
     let mut tasks = Supervisor::new(stop.child_token());
-    let client = means.client.clone();
-    let broadcaster = EventBroadcaster::start(client.clone(), means.announced, &mut tasks);
+    let client = deps.client.clone();
+    let broadcaster = EventBroadcaster::start(client.clone(), deps.event_metrics, &mut tasks);
     let controller = Controller {
         events: EventRecorder::new(client.clone(), CONTROLLER, broadcaster),
         client,
-        index: means.index,
-        queue: Queue::new(CONTROLLER, &means.metrics),
-        metrics: means.scheduling,
+        index: deps.index,
+        queue: Queue::new(CONTROLLER, &deps.metrics),
+        metrics: deps.scheduling,
     };
     controller.start(&mut tasks);
     tasks.run().await
@@ -182,8 +182,8 @@ impl Controller {
     /// Reconciles one placement's decisions and status.
     async fn reconcile(&self, key: ObjectKey) -> Result<Action, Error> {
         let now = Timestamp::now();
-        let long_ago = now.saturating_sub(TOLD).unwrap_or(Timestamp::MIN);
-        self.index.write().forget_untold(&key, long_ago);
+        let created_before = now.saturating_sub(WATCH_DELAY).unwrap_or(Timestamp::MIN);
+        self.index.write().drop_undelivered(&key, created_before);
         let observed = Observed::of(&self.index.read(), &key, now);
         let Some(observed) = observed else {
             return Ok(Action::AwaitChange);
@@ -195,7 +195,7 @@ impl Controller {
         let began = Instant::now();
         let acted = self.act(placement, decision.writes).await;
         self.metrics.bound(began.elapsed());
-        self.tell(placement, &acted.deeds, &decision.schedule);
+        self.emit_events(placement, &acted.decision_changes, &decision.schedule);
         if !acted.failures.is_empty() {
             return error::outcome(&key, acted.failures);
         }
@@ -209,22 +209,25 @@ impl Controller {
                 Action::RequeueAfter(wait.try_into().unwrap_or_default())
             }
         };
-        let untold = self.index.write().forget_untold(&key, Timestamp::MIN);
-        Ok(if untold {
-            next.within(TOLD.unsigned_abs() + Duration::from_millis(100))
+        let undelivered = self.index.write().drop_undelivered(&key, Timestamp::MIN);
+        Ok(if undelivered {
+            next.within(WATCH_DELAY.unsigned_abs() + Duration::from_millis(100))
         } else {
             next
         })
     }
 
-    fn tell(
+    fn emit_events(
         &self,
         placement: &reeve_api::ocm::Placement,
-        deeds: &[(events::Deed, k8s_openapi::api::core::v1::ObjectReference)],
+        decision_changes: &[(
+            events::DecisionChange,
+            k8s_openapi::api::core::v1::ObjectReference,
+        )],
         schedule: &super::schedule::Schedule,
     ) {
         let about = events::placement(placement);
-        for event in events::events(placement, deeds, schedule) {
+        for event in events::events(placement, decision_changes, schedule) {
             let information = reeve_runtime::events::InformationalEvent {
                 reason: event.reason,
                 action: event.action,

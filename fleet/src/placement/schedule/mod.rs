@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use reeve_api::ocm::{AddOnPlacementScore, ManagedCluster, Placement, PlacementDecision};
 use reeve_runtime::object::ObjectKey;
 
 use super::messages;
-use reeve_api::ocm::{AddOnPlacementScore, ManagedCluster, Placement, PlacementDecision};
 
 /// The scores of add-ons, by the cluster's namespace and the object's name.
 pub type Scores = BTreeMap<ObjectKey, Arc<AddOnPlacementScore>>;
@@ -72,16 +72,16 @@ pub enum Verdict {
     #[default]
     Success,
     /// The schedule is usable, and has a warning.
-    Warning(Complaint),
+    Warning(PluginStatus),
     /// Scheduling failed. No cluster is chosen.
-    Error(Complaint),
+    Error(PluginStatus),
     /// The placement is invalid. No cluster is chosen.
-    Misconfigured(Complaint),
+    Misconfigured(PluginStatus),
 }
 
 /// An error or a warning, with the plugin that reports it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Complaint {
+pub struct PluginStatus {
     /// The filter or prioritizer; empty for other errors.
     pub plugin: String,
     /// The text of the error.
@@ -91,19 +91,19 @@ pub struct Complaint {
 impl Verdict {
     /// An invalid placement, reported by `plugin`.
     pub fn misconfigured(plugin: &str, message: impl Into<String>) -> Self {
-        Self::Misconfigured(Complaint {
+        Self::Misconfigured(PluginStatus {
             plugin: plugin.to_owned(),
             message: message.into(),
         })
     }
 
     /// The error or warning, if there is one.
-    pub fn complaint(&self) -> Option<&Complaint> {
+    pub fn plugin_status(&self) -> Option<&PluginStatus> {
         match self {
             Self::Success => None,
-            Self::Warning(complaint) | Self::Error(complaint) | Self::Misconfigured(complaint) => {
-                Some(complaint)
-            }
+            Self::Warning(plugin_status)
+            | Self::Error(plugin_status)
+            | Self::Misconfigured(plugin_status) => Some(plugin_status),
         }
     }
 
@@ -154,7 +154,7 @@ pub struct Schedule {
 
 /// The end of a step of scheduling, for measurements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Mark<'a> {
+pub enum StepEnd<'a> {
     /// The next plugin starts.
     Begin,
     /// The expressions were evaluated, by the filter that ends next.
@@ -166,7 +166,7 @@ pub enum Mark<'a> {
 }
 
 /// Chooses clusters, and calls `watch` at every step.
-pub fn schedule(inputs: &Inputs, watch: &mut dyn FnMut(Mark<'_>)) -> Schedule {
+pub fn schedule(inputs: &Inputs, watch: &mut dyn FnMut(StepEnd<'_>)) -> Schedule {
     let mut schedule = Schedule::default();
     if let Err(verdict) = run(inputs, &mut schedule, watch) {
         schedule.verdict = verdict;
@@ -180,7 +180,7 @@ pub fn schedule(inputs: &Inputs, watch: &mut dyn FnMut(Mark<'_>)) -> Schedule {
 fn run(
     inputs: &Inputs,
     schedule: &mut Schedule,
-    watch: &mut dyn FnMut(Mark<'_>),
+    watch: &mut dyn FnMut(StepEnd<'_>),
 ) -> Result<(), Verdict> {
     let left = filtered(inputs, schedule, watch)?;
     let left = ranked(inputs, left, schedule, watch)?;
@@ -197,7 +197,7 @@ fn names(clusters: &[Arc<ManagedCluster>]) -> Vec<String> {
 fn filtered(
     inputs: &Inputs,
     schedule: &mut Schedule,
-    watch: &mut dyn FnMut(Mark<'_>),
+    watch: &mut dyn FnMut(StepEnd<'_>),
 ) -> Result<Vec<Arc<ManagedCluster>>, Verdict> {
     let spec = &inputs.placement.spec;
     if let Some(number) = spec.number_of_clusters.filter(|number| *number < 0) {
@@ -206,14 +206,14 @@ fn filtered(
             messages::negative_number(number),
         ));
     }
-    watch(Mark::Begin);
+    watch(StepEnd::Begin);
     let predicates = predicate::Predicates::of(spec, &inputs.scores)
         .map_err(|message| Verdict::misconfigured(predicate::NAME, message))?;
     let left = predicates.filter(&inputs.clusters);
     if predicates.have_expressions() {
-        watch(Mark::Expressions);
+        watch(StepEnd::Expressions);
     }
-    watch(Mark::Filter(predicate::NAME));
+    watch(StepEnd::Filter(predicate::NAME));
     schedule.filters.push(FilterRecord {
         name: predicate::NAME.to_owned(),
         clusters: names(&left),
@@ -221,7 +221,7 @@ fn filtered(
     taints::check(&spec.tolerations)
         .map_err(|message| Verdict::misconfigured(taints::NAME, message))?;
     let tolerated = taints::filter(&left, &spec.tolerations, &inputs.placed.here, inputs.now);
-    watch(Mark::Filter(taints::NAME));
+    watch(StepEnd::Filter(taints::NAME));
     schedule.again_at = tolerated.again_at;
     let left = tolerated.clusters;
     schedule.filters.push(FilterRecord {
@@ -237,7 +237,7 @@ fn ranked(
     inputs: &Inputs,
     mut left: Vec<Arc<ManagedCluster>>,
     schedule: &mut Schedule,
-    watch: &mut dyn FnMut(Mark<'_>),
+    watch: &mut dyn FnMut(StepEnd<'_>),
 ) -> Result<Vec<Arc<ManagedCluster>>, Verdict> {
     let weights = weights::weights(&inputs.placement.spec.prioritizer_policy)
         .map_err(|message| Verdict::misconfigured("", message))?;
@@ -246,15 +246,15 @@ fn ranked(
         .map(|cluster| (cluster.name().to_owned(), 0))
         .collect();
     for (prioritizer, weight) in weights {
-        watch(Mark::Begin);
-        let said = prioritizers::score(&prioritizer, &left, inputs);
-        watch(Mark::Prioritizer(&prioritizer.to_string()));
-        for (cluster, score) in &said.scores {
+        watch(StepEnd::Begin);
+        let result = prioritizers::score(&prioritizer, &left, inputs);
+        watch(StepEnd::Prioritizer(&prioritizer.to_string()));
+        for (cluster, score) in &result.scores {
             *totals.entry(cluster.clone()).or_default() += i64::from(weight) * score;
         }
-        schedule.again_at = earliest(schedule.again_at, said.again_at);
-        if let (Verdict::Success, Some(message)) = (&schedule.verdict, said.warning) {
-            schedule.verdict = Verdict::Warning(Complaint {
+        schedule.again_at = earliest(schedule.again_at, result.again_at);
+        if let (Verdict::Success, Some(message)) = (&schedule.verdict, result.warning) {
+            schedule.verdict = Verdict::Warning(PluginStatus {
                 plugin: prioritizer.to_string(),
                 message,
             });
@@ -262,7 +262,7 @@ fn ranked(
         schedule.prioritizers.push(PrioritizerRecord {
             name: prioritizer.to_string(),
             weight,
-            scores: said.scores,
+            scores: result.scores,
         });
     }
     left.sort_by(|a, b| {

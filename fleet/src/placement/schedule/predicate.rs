@@ -1,13 +1,13 @@
 //! The first filter: labels, claims and expressions.
 
+use kube::ResourceExt;
+use reeve_api::ocm::ManagedCluster;
+use reeve_api::ocm::PlacementSpec;
 use std::sync::Arc;
 
 use super::Scores;
 use super::cel::{Budget, Expressions, Subject, on_a_large_stack};
 use super::selectors::Selector;
-use kube::ResourceExt;
-use reeve_api::ocm::ManagedCluster;
-use reeve_api::ocm::PlacementSpec;
 
 pub(super) const NAME: &str = "Predicate";
 

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use reeve_api::ocm::AddOnScore;
+use reeve_api::ocm::ManagedCluster;
 use reeve_go_compat::quantity::Quantity;
 use reeve_runtime::object::ObjectKey;
 use serde_json::Value;
@@ -12,12 +14,10 @@ use serde_json::Value;
 use super::super::messages;
 use super::weights::{Prioritizer, Resource};
 use super::{Inputs, Placed, earliest};
-use reeve_api::ocm::AddOnScore;
-use reeve_api::ocm::ManagedCluster;
 
 /// The scores of a prioritizer.
 #[derive(Default)]
-pub(super) struct Said {
+pub(super) struct PrioritizerResult {
     pub(super) scores: BTreeMap<String, i64>,
     pub(super) warning: Option<String>,
     /// When the scores may change without a change of an object.
@@ -29,13 +29,13 @@ pub(super) fn score(
     prioritizer: &Prioritizer,
     clusters: &[Arc<ManagedCluster>],
     inputs: &Inputs,
-) -> Said {
-    let of_each = |score: &dyn Fn(&str) -> i64| Said {
+) -> PrioritizerResult {
+    let of_each = |score: &dyn Fn(&str) -> i64| PrioritizerResult {
         scores: clusters
             .iter()
             .map(|cluster| (cluster.name().to_owned(), score(cluster.name())))
             .collect(),
-        ..Said::default()
+        ..PrioritizerResult::default()
     };
     match prioritizer {
         Prioritizer::Balance => {
@@ -49,9 +49,9 @@ pub(super) fn score(
                 0
             }
         }),
-        Prioritizer::Allocatable(resource) => Said {
+        Prioritizer::Allocatable(resource) => PrioritizerResult {
             scores: allocatable(*resource, clusters),
-            ..Said::default()
+            ..PrioritizerResult::default()
         },
         Prioritizer::AddOn(wanted) => add_on(wanted, clusters, inputs),
     }
@@ -110,8 +110,12 @@ fn allocatable(resource: Resource, clusters: &[Arc<ManagedCluster>]) -> BTreeMap
     scores.collect()
 }
 
-fn add_on(wanted: &AddOnScore, clusters: &[Arc<ManagedCluster>], inputs: &Inputs) -> Said {
-    let mut said = Said::default();
+fn add_on(
+    wanted: &AddOnScore,
+    clusters: &[Arc<ManagedCluster>],
+    inputs: &Inputs,
+) -> PrioritizerResult {
+    let mut result = PrioritizerResult::default();
     let mut expired = Vec::new();
     for cluster in clusters {
         let key = ObjectKey::new(cluster.name(), wanted.resource_name.as_str());
@@ -129,7 +133,7 @@ fn add_on(wanted: &AddOnScore, clusters: &[Arc<ManagedCluster>], inputs: &Inputs
                 // At that very instant the score still counts.
                 let after =
                     until.and_then(|at| at.checked_add(SignedDuration::from_millis(1)).ok());
-                said.again_at = earliest(said.again_at, after);
+                result.again_at = earliest(result.again_at, after);
                 let named = status
                     .scores
                     .iter()
@@ -138,11 +142,11 @@ fn add_on(wanted: &AddOnScore, clusters: &[Arc<ManagedCluster>], inputs: &Inputs
             }
             (None, _) => 0,
         };
-        said.scores.insert(cluster.name().to_owned(), score);
+        result.scores.insert(cluster.name().to_owned(), score);
     }
     if !expired.is_empty() {
         expired.sort();
-        said.warning = Some(messages::scores_expired(&expired));
+        result.warning = Some(messages::scores_expired(&expired));
     }
-    said
+    result
 }

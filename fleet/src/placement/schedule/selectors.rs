@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use reeve_api::ocm::{ClaimSelector, LabelSelector, Requirement};
 use reeve_go_compat::labels;
 
 use super::super::messages;
-use reeve_api::ocm::{ClaimSelector, LabelSelector, Requirement};
 
 /// A checked selector.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,11 +4,11 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
+use reeve_api::ocm::Toleration;
+use reeve_api::ocm::{ManagedCluster, Taint};
 
 use super::super::messages;
 use super::earliest;
-use reeve_api::ocm::Toleration;
-use reeve_api::ocm::{ManagedCluster, Taint};
 
 pub(super) const NAME: &str = "TaintToleration";
 

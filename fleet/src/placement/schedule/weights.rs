@@ -1,10 +1,10 @@
 //! The weights of the prioritizers.
 
+use reeve_api::ocm::{AddOnScore, PrioritizerPolicy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::super::messages;
-use reeve_api::ocm::{AddOnScore, PrioritizerPolicy};
 
 /// A prioritizer, which scores clusters for a placement.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -87,12 +87,12 @@ pub(super) fn weights(policy: &PrioritizerPolicy) -> Result<BTreeMap<Prioritizer
         weights.insert(prioritizer, configuration.weight);
     }
     // Sorted, so that the message names the same one every time.
-    let told: BTreeSet<&str> = unknown
+    let names: BTreeSet<&str> = unknown
         .iter()
         .filter(|(_, weight)| **weight != 0)
         .map(|(name, _)| *name)
         .collect();
-    if let Some(name) = told.first() {
+    if let Some(name) = names.first() {
         return Err(messages::unknown_prioritizer(name));
     }
     weights.retain(|_, weight| *weight != 0);

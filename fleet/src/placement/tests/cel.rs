@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use reeve_api::ocm::ManagedCluster;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::super::schedule::cel::{Budget, Expressions, Subject};
 use super::super::schedule::{Scores, Verdict};
 use super::fixture::{Case, chosen, cluster, labelled, score};
-use reeve_api::ocm::ManagedCluster;
 
 fn predicate(selector: Value) -> Value {
     json!({"predicates": [{"requiredClusterSelector": selector}]})
@@ -136,16 +136,20 @@ fn plc_38_expressions_read_scores() {
 #[case::message_of_syntax_error("Cluster{name: 'a'}", "struct literals")]
 fn invalid_expression_is_rejected_with_message(#[case] expression: &str, #[case] issue: &str) {
     let schedule = Case::new(predicate(cel(&[expression])), clouds()).run();
-    let Verdict::Misconfigured(complaint) = &schedule.verdict else {
+    let Verdict::Misconfigured(plugin_status) = &schedule.verdict else {
         panic!("{:?}", schedule.verdict)
     };
-    assert_eq!(complaint.plugin, "Predicate");
+    assert_eq!(plugin_status.plugin, "Predicate");
     assert!(
-        complaint.message.starts_with("compilation failed: "),
+        plugin_status.message.starts_with("compilation failed: "),
         "{}",
-        complaint.message
+        plugin_status.message
     );
-    assert!(complaint.message.contains(issue), "{}", complaint.message);
+    assert!(
+        plugin_status.message.contains(issue),
+        "{}",
+        plugin_status.message
+    );
     assert!(schedule.selected.is_empty() && schedule.filters.is_empty());
 }
 
@@ -290,21 +294,21 @@ fn invalid_requirements_are_rejected(#[case] requirement: Value, #[case] message
 fn several_errors_of_one_requirement_are_reported() {
     let selector = json!({"labelSelector": {"matchExpressions": [{"key": "a b", "operator": "In", "values": ["-"]}]}});
     let schedule = Case::new(predicate(selector), clouds()).run();
-    let Verdict::Misconfigured(complaint) = &schedule.verdict else {
+    let Verdict::Misconfigured(plugin_status) = &schedule.verdict else {
         panic!("{:?}", schedule.verdict)
     };
     let start = "[key: Invalid value: \"a b\": name part must consist of";
     assert!(
-        complaint.message.starts_with(start),
+        plugin_status.message.starts_with(start),
         "{}",
-        complaint.message
+        plugin_status.message
     );
     assert!(
-        complaint
+        plugin_status
             .message
             .contains(", values[0][a b]: Invalid value: \"-\": a valid label must be")
     );
-    assert!(complaint.message.ends_with(']'));
+    assert!(plugin_status.message.ends_with(']'));
 }
 
 proptest::proptest! {

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use reeve_api::ocm::{ManagedCluster, PlacementDecision};
 use serde_json::{Value, json};
 
 use super::super::decide::{Decision, Observed, decide as decide_and_tell};
-use super::super::events::{self, Deed};
+use super::super::events::{self, DecisionChange};
 use super::super::membership::Availability;
 use super::super::plan::Write;
 use super::super::schedule::{Inputs, Placed, Scores};
 use super::fixture::{bare, decision, labelled, named, now};
-use reeve_api::ocm::{ManagedCluster, PlacementDecision};
 
 fn decide(observed: &Observed) -> Decision {
     decide_and_tell(observed, &mut |_| {})
@@ -421,10 +421,11 @@ fn plc_66_decisions_shrink_to_no_cluster() {
     shrunk(0);
 }
 
-fn told(deeds: &[Deed], decision: &Decision) -> Vec<(&'static str, bool, String)> {
+fn emitted(changes: &[DecisionChange], decision: &Decision) -> Vec<(&'static str, bool, String)> {
     let about = events::reference(&super::fixture::decision("placement1", 1, &[]));
-    let deeds: Vec<_> = deeds.iter().map(|deed| (*deed, about.clone())).collect();
-    let events = events::events(&named("placement1", json!({})), &deeds, &decision.schedule);
+    let changes: Vec<_> = changes.iter().map(|one| (*one, about.clone())).collect();
+    let placement = named("placement1", json!({}));
+    let events = events::events(&placement, &changes, &decision.schedule);
     events
         .into_iter()
         .map(|one| (one.reason, one.warning, one.note))
@@ -439,33 +440,33 @@ fn plc_75_writes_emit_events() {
     let updated =
         "Decision placement1-decision-1 is updated with placement placement1 in namespace ns1";
     assert_eq!(
-        told(&[Deed::Created], &decision),
+        emitted(&[DecisionChange::Created], &decision),
         [("DecisionCreate", false, created.to_owned())]
     );
     assert_eq!(
-        told(&[Deed::Updated], &decision),
+        emitted(&[DecisionChange::Updated], &decision),
         [
             ("DecisionUpdate", false, updated.to_owned()),
             ("ScoreUpdate", false, "c1:100 c2:100 ".to_owned()),
         ]
     );
-    assert_eq!(told(&[], &decision), []);
+    assert_eq!(emitted(&[], &decision), []);
 }
 
 #[test]
 fn plc_75_3_warning_emits_event() {
-    use super::super::schedule::{Complaint, Verdict};
+    use super::super::schedule::{PluginStatus, Verdict};
     let mut decision = decided(json!({}), bare(&["c1"]), vec![]);
-    let complaint = Complaint {
+    let plugin_status = PluginStatus {
         plugin: "plugin".to_owned(),
         message: "message".to_owned(),
     };
-    decision.schedule.verdict = Verdict::Warning(complaint);
-    let told = told(&[Deed::Updated], &decision);
-    assert_eq!(told.len(), 2);
+    decision.schedule.verdict = Verdict::Warning(plugin_status);
+    let emitted = emitted(&[DecisionChange::Updated], &decision);
+    assert_eq!(emitted.len(), 2);
     assert!(
-        told[0].1
-            && told[0]
+        emitted[0].1
+            && emitted[0]
                 .2
                 .ends_with("in namespace ns1: message in plugin plugin")
     );
@@ -474,10 +475,11 @@ fn plc_75_3_warning_emits_event() {
 #[test]
 fn plc_76_scores_are_one_event_with_limited_length() {
     let decision = decided(json!({}), many(200), vec![]);
-    let told = told(&[Deed::Updated, Deed::Updated], &decision);
-    let scores: Vec<_> = told.iter().filter(|one| one.0 == "ScoreUpdate").collect();
+    let emitted = emitted(&[DecisionChange::Updated; 2], &decision);
+    let scores = emitted.iter().filter(|one| one.0 == "ScoreUpdate");
+    let scores: Vec<_> = scores.collect();
     let [(_, _, note)] = scores.as_slice() else {
-        panic!("{told:?}")
+        panic!("{emitted:?}")
     };
     assert!(note.len() <= 1024 && note.ends_with(" ......"), "{note}");
 }

@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::Timestamp;
+use reeve_api::ocm::{
+    AddOnPlacementScore, ManagedCluster, ManagedClusterSet, Placement, PlacementDecision,
+};
 use reeve_runtime::object::ObjectKey;
 use serde_json::{Value, json};
 
 use super::super::schedule::{Inputs, Placed, Schedule, Scores, schedule};
-use reeve_api::ocm::{
-    AddOnPlacementScore, ManagedCluster, ManagedClusterSet, Placement, PlacementDecision,
-};
 
 pub(super) fn now() -> Timestamp {
     "2026-08-01T12:00:00Z".parse().unwrap()

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use reeve_api::ocm::{ManagedCluster, PlacementDecision};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::super::schedule::Verdict;
 use super::fixture::{Case, ago, bare, cluster, decision, now, score, scores_of, table};
-use reeve_api::ocm::{ManagedCluster, PlacementDecision};
 
 const NAMES: [&str; 3] = ["cluster1", "cluster2", "cluster3"];
 
@@ -197,12 +197,12 @@ fn weight_zero_disables_prioritizer_and_its_checks() {
         {"scoreCoordinate": {"builtIn": "Steady"}, "weight": -3},
     ]});
     let schedule = Case::new(json!({"prioritizerPolicy": policy}), bare(&["c1"])).run();
-    let said: Vec<_> = schedule
+    let prioritizers: Vec<_> = schedule
         .prioritizers
         .iter()
         .map(|one| (&*one.name, one.weight))
         .collect();
-    assert_eq!(said, [("Steady", -3)]);
+    assert_eq!(prioritizers, [("Steady", -3)]);
 }
 
 #[test]

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::super::membership::{Availability, available, bound, eligible};
-use super::super::schedule::{Complaint, Schedule, Verdict};
+use super::super::schedule::{PluginStatus, Schedule, Verdict};
 use super::super::status::{misconfigured, satisfied};
 use super::fixture::{bare, cluster, exclusive, labelled, placement, set};
-use reeve_api::ocm::{ManagedCluster, ManagedClusterSet};
 
 fn sets(all: Vec<Arc<ManagedClusterSet>>) -> BTreeMap<String, Arc<ManagedClusterSet>> {
     let all = all.into_iter();
@@ -131,8 +131,11 @@ fn plc_13_unknown_selector_type_excludes_only_its_set() {
     let wrong =
         "failed to get clusters from ClusterSet \"s2\": selectorType is not right: errorType";
     assert_eq!(unusable, [wrong]);
-    let told = misconfigured(&Verdict::Success, &unusable);
-    assert_eq!((told.holds, told.message), (true, format!(":{wrong}")));
+    let condition = misconfigured(&Verdict::Success, &unusable);
+    assert_eq!(
+        (condition.holds, condition.message),
+        (true, format!(":{wrong}"))
+    );
 }
 
 #[test]
@@ -194,17 +197,17 @@ fn placement_satisfied_has_reason_and_message(
         unscheduled: given.unscheduled,
         ..Schedule::default()
     };
-    let told = satisfied(
+    let condition = satisfied(
         &placement(json!({"clusterSets": ["s2", "s1"]})),
         &among,
         &schedule,
     );
-    assert_eq!((told.reason, &*told.message), (reason, message));
-    assert_eq!(told.holds, reason == "AllDecisionsScheduled");
+    assert_eq!((condition.reason, &*condition.message), (reason, message));
+    assert_eq!(condition.holds, reason == "AllDecisionsScheduled");
 }
 
-fn complaint() -> Complaint {
-    Complaint {
+fn plugin_status() -> PluginStatus {
+    PluginStatus {
         plugin: "plugin".to_owned(),
         message: "reasons".to_owned(),
     }
@@ -213,13 +216,13 @@ fn complaint() -> Complaint {
 #[rstest]
 #[case::plc_72_success(Verdict::Success, false, "Placement configurations check pass")]
 #[case::plc_72_error(
-    Verdict::Error(complaint()),
+    Verdict::Error(plugin_status()),
     false,
     "Placement configurations check pass"
 )]
-#[case::plc_72_misconfigured(Verdict::Misconfigured(complaint()), true, "plugin:reasons")]
+#[case::plc_72_misconfigured(Verdict::Misconfigured(plugin_status()), true, "plugin:reasons")]
 #[case::warning(
-    Verdict::Warning(complaint()),
+    Verdict::Warning(plugin_status()),
     false,
     "Placement configurations check pass"
 )]
@@ -228,12 +231,12 @@ fn placement_misconfigured_has_reason_and_message(
     #[case] holds: bool,
     #[case] message: &str,
 ) {
-    let told = misconfigured(&verdict, &[]);
-    assert_eq!((told.holds, &*told.message), (holds, message));
+    let condition = misconfigured(&verdict, &[]);
+    assert_eq!((condition.holds, &*condition.message), (holds, message));
     let reason = if holds {
         "Misconfigured"
     } else {
         "Succeedconfigured"
     };
-    assert_eq!(told.reason, reason);
+    assert_eq!(condition.reason, reason);
 }

@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use jiff::SignedDuration;
+use reeve_api::ocm::ManagedCluster;
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::super::schedule::Verdict;
 use super::fixture::{Case, ago, chosen, cluster, decision, now};
-use reeve_api::ocm::ManagedCluster;
 
 fn tainted(name: &str, key: &str, value: &str, effect: &str) -> Arc<ManagedCluster> {
     let taint = json!({"key": key, "value": value, "effect": effect});

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Cached;
 use rstest::rstest;
@@ -10,7 +11,6 @@ use serde_json::{Value, json};
 
 use super::super::index::{Concerned, Index};
 use super::fixture::{cluster, decision, exclusive, labelled, now, score, set};
-use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, Placement};
 
 fn valid<T>(object: &Arc<T>) -> Option<Cached<T>> {
     Some(Cached::Valid(Arc::clone(object)))
@@ -355,14 +355,14 @@ fn created_decision_without_watch_event_is_dropped_after_limit() {
     let later = now() + jiff::SignedDuration::from_secs(3);
     let mut index = Index::default();
     index.wrote(decision("p1", 1, &["c1"]), Some(now()));
-    assert!(index.forget_untold(&placement, now()));
+    assert!(index.drop_undelivered(&placement, now()));
     assert_eq!(index.decisions(&placement).len(), 1);
-    assert!(!index.forget_untold(&placement, later));
+    assert!(!index.drop_undelivered(&placement, later));
     assert!(index.decisions(&placement).is_empty());
     // A decision that the watch delivered is not dropped.
     index.wrote(decision("p1", 1, &["c1"]), Some(now()));
     let key = ObjectKey::new("ns1", "p1-decision-1");
     index.decision(&key, valid(&decision("p1", 1, &["c1"])));
-    assert!(!index.forget_untold(&placement, later));
+    assert!(!index.drop_undelivered(&placement, later));
     assert_eq!(index.decisions(&placement).len(), 1);
 }

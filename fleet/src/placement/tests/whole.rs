@@ -65,12 +65,12 @@ fn plc_52_2_chosen_clusters_stay() {
 fn plc_49_empty_mode_is_additive() {
     let spec = json!({"prioritizerPolicy": {"mode": ""}});
     let schedule = Case::new(spec, bare(&["c1"])).run();
-    let said: Vec<_> = schedule
+    let prioritizers: Vec<_> = schedule
         .prioritizers
         .iter()
         .map(|one| (one.name.as_str(), one.weight, one.scores["c1"]))
         .collect();
-    assert_eq!(said, [("Balance", 1, 100), ("Steady", 1, 0)]);
+    assert_eq!(prioritizers, [("Balance", 1, 100), ("Steady", 1, 0)]);
 }
 
 #[test]

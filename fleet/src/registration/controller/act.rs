@@ -7,28 +7,27 @@ use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use kube::{Client, ResourceExt as _};
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding, SetStatus};
 use reeve_runtime::object::{ObjectKey, StatusReason, status_message};
 use reeve_runtime::queue::Action;
 use serde_json::{Value, json};
 
 use super::super::bindings;
-use super::super::clusters::{self, Heard, LEASE};
-use super::super::sets::{self, Upkeep};
+use super::super::clusters::{self, LEASE, LeaseState};
+use super::super::sets::{self, BuiltInSetWrite};
 use super::Controller;
-use crate::placement::status::{self, Stated};
-use reeve_api::ocm::SetStatus;
-use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
+use crate::placement::status::{self, ConditionState};
 
 /// After this time the watch should have delivered a created object.
-const TOLD: Duration = Duration::from_secs(2);
+const WATCH_DELAY: Duration = Duration::from_secs(2);
 
 /// Why an object could not be reconciled.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum Error {
     /// A write failed.
-    #[error("cannot {deed} {object}: {}", status_message(.source))]
+    #[error("cannot {operation} {object}: {}", status_message(.source))]
     Write {
-        deed: &'static str,
+        operation: &'static str,
         object: String,
         source: kube::Error,
     },
@@ -40,7 +39,7 @@ pub(super) enum Error {
 /// The next action after a write. After a conflict the watch is about to deliver the newer object.
 fn written<T>(
     result: Result<T, kube::Error>,
-    deed: &'static str,
+    operation: &'static str,
     object: &str,
 ) -> Result<Action, Error> {
     match result {
@@ -50,7 +49,7 @@ fn written<T>(
                 Ok(Action::Requeue)
             }
             _ => Err(Error::Write {
-                deed,
+                operation,
                 object: object.to_owned(),
                 source,
             }),
@@ -63,10 +62,10 @@ fn identity(metadata: &ObjectMeta) -> Value {
 }
 
 /// The conditions with one of them set; `None` if it is set already.
-fn with(status: Option<&SetStatus>, stated: Stated) -> Option<Value> {
+fn with(status: Option<&SetStatus>, desired: ConditionState) -> Option<Value> {
     let before = status.cloned().unwrap_or_default().conditions;
     let mut after = before.clone();
-    status::set(&mut after, stated, Timestamp::now());
+    status::set(&mut after, desired, Timestamp::now());
     (after != before).then(|| json!({ "conditions": after }))
 }
 
@@ -94,9 +93,9 @@ impl Controller {
             let wait = Duration::try_from(wait).unwrap_or_default();
             Action::RequeueAfter(wait + Duration::from_millis(10))
         };
-        match clusters::heard(&cluster, lease.as_deref(), now) {
-            Heard::Nothing => Ok(Action::AwaitChange),
-            Heard::NoLease => {
+        match clusters::lease_state(&cluster, lease.as_deref(), now) {
+            LeaseState::Undecided => Ok(Action::AwaitChange),
+            LeaseState::Missing => {
                 let lease: Result<Lease, _> = serde_json::from_value(clusters::lease(&name, now));
                 let lease = lease.map_err(kube::Error::SerdeError);
                 let api: Api<Lease> = Api::namespaced(self.client.clone(), &name);
@@ -104,10 +103,10 @@ impl Controller {
                     Ok(lease) => api.create(&PostParams::default(), &lease).await,
                     Err(error) => Err(error),
                 };
-                Ok(written(created, "create the lease of cluster", &name)?.within(TOLD))
+                Ok(written(created, "create the lease of cluster", &name)?.within(WATCH_DELAY))
             }
-            Heard::Lately(wait) => Ok(after(wait)),
-            Heard::NotLately(wait) => {
+            LeaseState::Renewed(wait) => Ok(after(wait)),
+            LeaseState::Expired(wait) => {
                 let next = self.unknown(&cluster, now).await?;
                 Ok(if next == Action::AwaitChange {
                     after(wait)
@@ -115,7 +114,7 @@ impl Controller {
                     next
                 })
             }
-            Heard::Never => self.unknown(&cluster, now).await,
+            LeaseState::Abandoned => self.unknown(&cluster, now).await,
         }
     }
 
@@ -137,9 +136,9 @@ impl Controller {
     pub(super) async fn set(self, name: String) -> Result<Action, Error> {
         let set = self.known.read().get(&name).cloned();
         let api: Api<ManagedClusterSet> = Api::all(self.client.clone());
-        match sets::upkeep(&name, set.as_deref()) {
-            Upkeep::Nothing => {}
-            Upkeep::Create(body) => {
+        match sets::built_in_set_write(&name, set.as_deref()) {
+            BuiltInSetWrite::Nothing => {}
+            BuiltInSetWrite::Create(body) => {
                 let body: Result<ManagedClusterSet, _> = serde_json::from_value(body);
                 let created = match body {
                     Ok(body) => api.create(&PostParams::default(), &body).await,
@@ -148,9 +147,9 @@ impl Controller {
                 tracing::info!(set = name, "created a set that is always there");
                 // The watch misses a deletion while it is interrupted: the next reconcile checks that the set exists.
                 let next = written(created, "create set", &name)?;
-                return Ok(next.within(TOLD));
+                return Ok(next.within(WATCH_DELAY));
             }
-            Upkeep::Restore(patch) => {
+            BuiltInSetWrite::Restore(patch) => {
                 let patched = api
                     .patch(&name, &PatchParams::default(), &Patch::Merge(patch))
                     .await;
@@ -162,11 +161,11 @@ impl Controller {
             return Ok(Action::AwaitChange);
         };
         let clusters = self.clusters.collect(|_, cluster| Some(cluster.clone()));
-        let stated = sets::emptiness(&set, &clusters).map_err(|reason| Error::Set {
+        let desired = sets::emptiness(&set, &clusters).map_err(|reason| Error::Set {
             set: name.clone(),
             reason,
         })?;
-        let Some(status) = with(set.status.as_ref(), stated) else {
+        let Some(status) = with(set.status.as_ref(), desired) else {
             return Ok(Action::AwaitChange);
         };
         let patch = json!({"metadata": identity(&set.metadata), "status": status});

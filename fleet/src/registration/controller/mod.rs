@@ -9,6 +9,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use kube::api::Api;
 use parking_lot::RwLock;
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
 use reeve_runtime::object::ObjectKey;
@@ -18,7 +19,6 @@ use reeve_runtime::watch::{Cached, Store, Watch};
 
 use super::clusters::LEASE;
 use super::sets::{self, DEFAULT, GLOBAL};
-use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, ManagedClusterSetBinding};
 
 /// The number of workers for each kind.
 const WORKERS: usize = 4;
@@ -96,14 +96,14 @@ impl Controller {
         let this = self.clone();
         let seen = sets.run(stop.clone(), move |change| {
             let name = change.key.name;
-            let came_or_went = change.old.is_some() != change.new.is_some();
+            let created_or_deleted = change.old.is_some() != change.new.is_some();
             match change.new {
                 None => drop(this.known.write().remove(&name)),
                 Some(Cached::Valid(set)) => drop(this.known.write().insert(name.clone(), set)),
                 // The object exists, but is unreadable.
                 Some(Cached::Invalid(_)) => return,
             }
-            if came_or_went {
+            if created_or_deleted {
                 this.bindings_of(&name);
             }
             this.queues.sets.add(name);

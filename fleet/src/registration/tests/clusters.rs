@@ -5,7 +5,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::super::clusters::{self, Heard};
+use super::super::clusters::{self, LeaseState};
 use super::{cluster, now};
 
 fn available(status: Option<&str>) -> Value {
@@ -85,23 +85,27 @@ fn after(seconds: i64) -> SignedDuration {
 }
 
 #[rstest]
-#[case::plc_91_not_decided(json!({}), None, Heard::Nothing)]
-#[case::plc_91_accepted(accepted("True", 60), None, Heard::NoLease)]
-#[case::plc_91_denied(accepted("False", 60), None, Heard::NoLease)]
-#[case::plc_92_stale(accepted("True", 60), Some(301), Heard::NotLately(after(300)))]
-#[case::plc_92_stale_to_the_second(accepted("False", 60), Some(300), Heard::NotLately(after(300)))]
-#[case::plc_92_fresh(accepted("True", 60), Some(240), Heard::Lately(after(60)))]
-#[case::plc_92_fresher(accepted("True", 60), Some(30), Heard::Lately(after(270)))]
-#[case::no_duration(accepted("True", 0), Some(299), Heard::Lately(after(1)))]
-#[case::a_short_duration(accepted("True", 1), Some(6), Heard::NotLately(after(5)))]
+#[case::plc_91_not_decided(json!({}), None, LeaseState::Undecided)]
+#[case::plc_91_accepted(accepted("True", 60), None, LeaseState::Missing)]
+#[case::plc_91_denied(accepted("False", 60), None, LeaseState::Missing)]
+#[case::plc_92_stale(accepted("True", 60), Some(301), LeaseState::Expired(after(300)))]
+#[case::plc_92_stale_to_the_second(
+    accepted("False", 60),
+    Some(300),
+    LeaseState::Expired(after(300))
+)]
+#[case::plc_92_fresh(accepted("True", 60), Some(240), LeaseState::Renewed(after(60)))]
+#[case::plc_92_fresher(accepted("True", 60), Some(30), LeaseState::Renewed(after(270)))]
+#[case::no_duration(accepted("True", 0), Some(299), LeaseState::Renewed(after(1)))]
+#[case::a_short_duration(accepted("True", 1), Some(6), LeaseState::Expired(after(5)))]
 fn lease_sets_condition_and_requeue(
     #[case] of: Value,
     #[case] renewed: Option<i64>,
-    #[case] expected: Heard,
+    #[case] expected: LeaseState,
 ) {
     let lease = renewed.map(lease);
     assert_eq!(
-        clusters::heard(&cluster("c1", of), lease.as_ref(), now()),
+        clusters::lease_state(&cluster("c1", of), lease.as_ref(), now()),
         expected
     );
 }
@@ -111,7 +115,10 @@ fn plc_92_terminating_cluster_without_lease_is_unknown() {
     let mut of = accepted("True", 60);
     of["metadata"] = json!({"deletionTimestamp": "2026-08-01T12:00:00Z"});
     let going = cluster("c1", of);
-    assert_eq!(clusters::heard(&going, None, now()), Heard::Never);
+    assert_eq!(
+        clusters::lease_state(&going, None, now()),
+        LeaseState::Abandoned
+    );
     let conditions = clusters::unknown(&going, now()).unwrap();
     assert_eq!(conditions.len(), 2);
     let unknown = &conditions[1];

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet};
 use rstest::rstest;
 use serde_json::{Value, json};
 
 use super::super::bindings::bound;
-use super::super::sets::{Upkeep, concerned, emptiness, upkeep};
+use super::super::sets::{BuiltInSetWrite, built_in_set_write, concerned, emptiness};
 use super::cluster;
-use reeve_api::ocm::{ManagedCluster, ManagedClusterSet};
 
 fn set(name: &str, metadata: Value, spec: Value) -> Arc<ManagedClusterSet> {
     let mut object = json!({"metadata": metadata, "spec": spec});
@@ -37,7 +37,7 @@ fn condition_counts_members(#[case] spec: Value, #[case] expected: usize) {
         of("c2", json!({"vendor": "openShift"})),
         of("c3", json!({"vendor": "openShift", SET: "s2"})),
     ];
-    let told = emptiness(&set("s1", json!({}), spec), &clusters).unwrap();
+    let condition = emptiness(&set("s1", json!({}), spec), &clusters).unwrap();
     let (reason, message) = match expected {
         0 => ("NoClusterMatched", "No ManagedCluster selected".to_owned()),
         count => (
@@ -46,25 +46,28 @@ fn condition_counts_members(#[case] spec: Value, #[case] expected: usize) {
         ),
     };
     assert_eq!(
-        (told.holds, told.reason, told.message),
+        (condition.holds, condition.reason, condition.message),
         (expected == 0, reason, message)
     );
 }
 
 #[test]
 fn plc_85_exclusive_set_without_clusters_is_empty() {
-    let told = emptiness(
+    let condition = emptiness(
         &set("s9", json!({}), json!({})),
         &[of("c1", json!({SET: "s1"}))],
     );
-    assert_eq!(told.unwrap().reason, "NoClusterMatched");
+    assert_eq!(condition.unwrap().reason, "NoClusterMatched");
 }
 
 #[test]
 fn plc_86_unknown_selector_type_is_reported() {
     let spec = json!({"clusterSelector": {"selectorType": "other"}});
-    let told = emptiness(&set("s1", json!({}), spec), &[]);
-    assert_eq!(told, Err("selectorType is not right: other".to_owned()));
+    let condition = emptiness(&set("s1", json!({}), spec), &[]);
+    assert_eq!(
+        condition,
+        Err("selectorType is not right: other".to_owned())
+    );
 }
 
 fn three() -> BTreeMap<String, Arc<ManagedClusterSet>> {
@@ -133,9 +136,9 @@ fn selector_of_default_and_global_is_restored(
     if let Some(namespaces) = namespaces {
         spec["managedNamespaces"] = namespaces;
     }
-    match upkeep(name, Some(&set(name, metadata, spec))) {
-        Upkeep::Nothing => assert!(!restored),
-        Upkeep::Restore(patch) => {
+    match built_in_set_write(name, Some(&set(name, metadata, spec))) {
+        BuiltInSetWrite::Nothing => assert!(!restored),
+        BuiltInSetWrite::Restore(patch) => {
             assert!(restored);
             // Only the selector is changed, and nothing of the old one stays.
             assert_eq!(patch["spec"].as_object().unwrap().len(), 1);
@@ -144,7 +147,7 @@ fn selector_of_default_and_global_is_restored(
             let labels = &patch["spec"]["clusterSelector"]["labelSelector"];
             assert!(labels.is_null() || labels["matchLabels"].is_null());
         }
-        Upkeep::Create(set) => panic!("{set}"),
+        BuiltInSetWrite::Create(set) => panic!("{set}"),
     }
 }
 
@@ -152,14 +155,14 @@ fn selector_of_default_and_global_is_restored(
 #[case::plc_87_default("default")]
 #[case::plc_87_global("global")]
 fn missing_set_is_created(#[case] name: &str) {
-    let Upkeep::Create(set) = upkeep(name, None) else {
+    let BuiltInSetWrite::Create(set) = built_in_set_write(name, None) else {
         panic!("it is not created")
     };
     assert_eq!(
         (&set["metadata"]["name"], &set["spec"]["clusterSelector"]),
         (&json!(name), &right(name))
     );
-    assert_eq!(upkeep("other", None), Upkeep::Nothing);
+    assert_eq!(built_in_set_write("other", None), BuiltInSetWrite::Nothing);
 }
 
 #[test]

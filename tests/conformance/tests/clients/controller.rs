@@ -40,10 +40,10 @@ pub(crate) fn trials(runtime: &Arc<Runtime>, kubeconfig: &Path) -> Vec<Trial> {
     };
     vec![
         trial(controller, |runtime, kubeconfig| {
-            runtime.block_on(sees_to_every_object(&kubeconfig))
+            runtime.block_on(every_object_is_reconciled(&kubeconfig))
         }),
         trial(reflector, |runtime, kubeconfig| {
-            runtime.block_on(holds_what_a_list_shows(&kubeconfig))
+            runtime.block_on(store_equals_list(&kubeconfig))
         }),
     ]
 }
@@ -138,7 +138,7 @@ async fn reconcile(object: Arc<ConfigMap>, known: Arc<Known>) -> Result<Action, 
         .map_err(|error| Failed(Box::new(error)))
 }
 
-async fn sees_to_every_object(kubeconfig: &Path) -> Result<()> {
+async fn every_object_is_reconciled(kubeconfig: &Path) -> Result<()> {
     let client = client(kubeconfig).await?;
     let api = config_maps(&client, "k-controller").await?;
     let known = Arc::new(Known {
@@ -165,16 +165,16 @@ async fn sees_to_every_object(kubeconfig: &Path) -> Result<()> {
     .for_each(|_| std::future::ready(()));
     let controller = tokio::spawn(controller);
     create(&api, of(late)).await?;
-    knows(&known, "all are known", |_| Some("first")).await?;
+    wait_until_known(&known, "all are known", |_| Some("first")).await?;
 
     change(&api, names(3), "second").await?;
-    knows(&known, "changes are known", |number| {
+    wait_until_known(&known, "changes are known", |number| {
         Some(if number % 3 == 0 { "second" } else { "first" })
     })
     .await?;
 
     delete(&api, names(2)).await?;
-    knows(&known, "deletions are known", |number| match number {
+    wait_until_known(&known, "deletions are known", |number| match number {
         _ if number % 2 == 0 => None,
         _ if number % 3 == 0 => Some("second"),
         _ => Some("first"),
@@ -204,7 +204,7 @@ async fn sees_to_every_object(kubeconfig: &Path) -> Result<()> {
 }
 
 /// Waits until exactly those are known for which there is a value, with that value.
-async fn knows(
+async fn wait_until_known(
     known: &Known,
     what: &str,
     value: impl Fn(usize) -> Option<&'static str>,
@@ -225,7 +225,7 @@ async fn knows(
     .await
 }
 
-async fn holds_what_a_list_shows(kubeconfig: &Path) -> Result<()> {
+async fn store_equals_list(kubeconfig: &Path) -> Result<()> {
     let client = client(kubeconfig).await?;
     let api = config_maps(&client, "k-reflector").await?;
     let (reader, writer) = reflector::store();

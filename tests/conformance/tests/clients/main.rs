@@ -1,7 +1,7 @@
 //! Clients that others have written work with the embedded server as they do with a real one.
 
+mod client_tests;
 mod controller;
-mod tours;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ fn run() -> Result<ExitCode> {
         let names = calls.into_iter().map(|calls| calls.name);
         let names = names.map(|name| format!("kubectl::{name}"));
         let names = names.chain(controller::NAMES.map(str::to_owned));
-        let names = names.chain(tours::names());
+        let names = names.chain(client_tests::names());
         let trials = names.map(|name| Trial::test(name, || Ok(())));
         return Ok(libtest_mimic::run(&arguments, trials.collect()).exit_code());
     }
@@ -54,13 +54,16 @@ fn run() -> Result<ExitCode> {
         .map(|calls| {
             let (runtime, both) = (Arc::clone(&runtime), Arc::clone(&both));
             Trial::test(format!("kubectl::{}", calls.name), move || {
-                runtime.block_on(same(&both, &calls))
+                runtime.block_on(compare_servers(&both, &calls))
             })
         })
         .collect();
     trials.extend(controller::trials(&runtime, &both.embedded.kubeconfig));
-    trials.extend(tours::trials(&runtime, &both));
-    trials.push(Trial::test("the_table_in_the_docs_is_whole", told));
+    trials.extend(client_tests::trials(&runtime, &both));
+    trials.push(Trial::test(
+        "the_table_in_the_docs_is_whole",
+        reasons_are_documented,
+    ));
     let conclusion = libtest_mimic::run(&arguments, trials);
     drop((plane, listener));
     Ok(conclusion.exit_code())
@@ -71,18 +74,18 @@ struct Both {
     real: Kubectl,
 }
 
-/// Every reason why a tour differs is told to users.
-fn told() -> Result<(), Failed> {
+/// The documentation has every reason why a client test differs.
+fn reasons_are_documented() -> Result<(), Failed> {
     let path = reeve_testkit::workspace().join("docs/apiserver.md");
     let page =
         std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    match tours::reasons().find(|reason| !page.contains(reason)) {
-        Some(missing) => Err(format!("docs/apiserver.md does not say: {missing}").into()),
+    match client_tests::reasons().find(|reason| !page.contains(reason)) {
+        Some(missing) => Err(format!("docs/apiserver.md lacks: {missing}").into()),
         None => Ok(()),
     }
 }
 
-async fn same(both: &Both, calls: &Calls) -> Result<(), Failed> {
+async fn compare_servers(both: &Both, calls: &Calls) -> Result<(), Failed> {
     let wrong = calls.differences(&both.embedded, &both.real).await;
     let wrong = wrong.map_err(|error| format!("{error:#}"))?;
     if wrong.is_empty() {

@@ -22,9 +22,13 @@ pub(super) fn check(path: &str, parts: &Parts, body: &[u8]) {
     };
     let of = |key: &str| json.get(key).and_then(Json::as_str).unwrap_or_default();
     if code >= 400 {
-        let told = json.get("code").and_then(Json::as_u64);
+        let code_in_body = json.get("code").and_then(Json::as_u64);
         let plain = of("kind") == "Status" && of("status") == "Failure";
-        assert!(plain && told == Some(code.into()), "{code}: {}", shown());
+        assert!(
+            plain && code_in_body == Some(code.into()),
+            "{code}: {}",
+            shown()
+        );
     } else if path.starts_with("/api/") || path.starts_with("/apis/") {
         assert!(!of("kind").is_empty(), "no kind: {}", shown());
     }

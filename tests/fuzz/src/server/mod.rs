@@ -12,17 +12,17 @@ pub(crate) use recorded::RECORDED;
 pub(crate) use schemas::{definition, rule};
 
 use recorded::NAMESPACE;
-use world::{Ask, ask};
+use world::{RawRequest, send};
 
 /// A whole request: a line with the method and the path, lines of headers, an empty line and the body.
 pub(crate) fn request(input: &[u8]) {
-    let (head, body) = parted(input);
+    let (head, body) = split_request(input);
     let head = String::from_utf8_lossy(head);
     let mut lines = head.lines();
     let first = lines.next().unwrap_or_default();
     let (method, path) = first.split_once(' ').unwrap_or(("GET", first));
     let headers: Vec<(&str, &str)> = lines.filter_map(|line| line.split_once(": ")).collect();
-    ask(&Ask {
+    send(&RawRequest {
         method,
         path,
         headers: &headers,
@@ -30,7 +30,7 @@ pub(crate) fn request(input: &[u8]) {
     });
 }
 
-fn parted(input: &[u8]) -> (&[u8], &[u8]) {
+fn split_request(input: &[u8]) -> (&[u8], &[u8]) {
     let end = input.windows(2).position(|two| two == b"\n\n");
     let end = end.unwrap_or(input.len());
     let (head, body) = input.split_at(end);
@@ -73,7 +73,7 @@ pub(crate) fn patch(input: &[u8]) {
     } else {
         ""
     };
-    ask(&Ask {
+    send(&RawRequest {
         method: "PATCH",
         path: &format!("{path}{force}"),
         headers: &[("content-type", kind)],
@@ -88,10 +88,10 @@ pub(crate) fn selector(input: &[u8]) {
         for method in ["GET", "DELETE"] {
             let path =
                 format!("/api/v1/namespaces/{NAMESPACE}/configmaps?dryRun=All&{name}={text}");
-            ask(&Ask::plain(method, &path));
+            send(&RawRequest::plain(method, &path));
         }
         let path = format!("/api/v1/pods?watch=1&{name}={text}");
-        ask(&Ask::plain("GET", &path));
+        send(&RawRequest::plain("GET", &path));
     }
 }
 
@@ -102,7 +102,7 @@ pub(crate) fn token(input: &[u8]) {
     for token in [world::encoded(input), URL_SAFE_NO_PAD.encode(input)] {
         for kind in ["configmaps", "namespaces"] {
             let path = format!("/api/v1/{kind}?limit=1&continue={token}");
-            ask(&Ask::plain("GET", &path));
+            send(&RawRequest::plain("GET", &path));
         }
     }
 }
@@ -119,13 +119,13 @@ pub(crate) fn binary(input: &[u8]) {
         input,
         5,
     );
-    ask(&Ask {
+    send(&RawRequest {
         method: "POST",
         path: objects,
         headers: &headers,
         body: input,
     });
-    ask(&Ask {
+    send(&RawRequest {
         method: "DELETE",
         path: "/api/v1/namespaces/c-fuzz/configmaps/a",
         headers: &headers,

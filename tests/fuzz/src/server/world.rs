@@ -27,14 +27,14 @@ const PIECES: usize = 100;
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
 /// A request.
-pub(super) struct Ask<'a> {
+pub(super) struct RawRequest<'a> {
     pub(super) method: &'a str,
     pub(super) path: &'a str,
     pub(super) headers: &'a [(&'a str, &'a str)],
     pub(super) body: &'a [u8],
 }
 
-impl<'a> Ask<'a> {
+impl<'a> RawRequest<'a> {
     /// One without headers and body.
     pub(super) fn plain(method: &'a str, path: &'a str) -> Self {
         Self {
@@ -76,13 +76,13 @@ pub(super) fn encoded(bytes: &[u8]) -> String {
 }
 
 /// Asks, and holds the answer to what every client relies on.
-pub(super) fn ask(ask: &Ask<'_>) {
+pub(super) fn send(send: &RawRequest<'_>) {
     WORLD.with_borrow_mut(|slot| {
         let world = slot.take().filter(|world| world.left > 0);
         let Some(mut world) = world.or_else(World::new) else {
             return;
         };
-        world.ask(ask);
+        world.send(send);
         *slot = Some(world);
     });
     assert!(
@@ -159,7 +159,7 @@ impl World {
     }
 
     fn make(&mut self, path: &str, body: &str) {
-        let code = self.ask(&Ask {
+        let code = self.send(&RawRequest {
             method: "POST",
             path,
             headers: &[],
@@ -172,9 +172,9 @@ impl World {
         );
     }
 
-    fn ask(&mut self, ask: &Ask<'_>) -> Option<u16> {
+    fn send(&mut self, send: &RawRequest<'_>) -> Option<u16> {
         self.left = self.left.saturating_sub(1);
-        let request = ask.request()?;
+        let request = send.request()?;
         let service = &mut self.service;
         let (parts, body, ended) = self.runtime.block_on(async {
             let Ok(response) = service.call(request).await;
@@ -201,7 +201,7 @@ impl World {
         if streams {
             answer::check_lines(&body);
         } else {
-            answer::check(ask.path, &parts, &body);
+            answer::check(send.path, &parts, &body);
         }
         Some(parts.status.as_u16())
     }

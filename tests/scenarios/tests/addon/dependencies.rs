@@ -170,7 +170,7 @@ pub(crate) async fn of_each(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-pub(crate) async fn last_word(world: Arc<Agents>, mode: Mode) -> Result<()> {
+pub(crate) async fn late_report(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "case-c12-late";
     let policy = world.place(mode)?.policy(name);
     let absent = [on("case-c12-late-absent", "Compliant")];
@@ -455,7 +455,7 @@ pub(crate) async fn at_rest(world: Arc<Agents>, mode: Mode) -> Result<()> {
 }
 
 /// A group that cannot be asked about for a while reports nothing when it can be asked again.
-pub(crate) async fn group_cannot_be_asked(world: Arc<Agents>) -> Result<()> {
+pub(crate) async fn undiscoverable_group(world: Arc<Agents>) -> Result<()> {
     let name = "rough-edge-34-group";
     let policy = world.place(Mode::Default)?.policy(name);
     let managed = policy.place().managed;
@@ -504,7 +504,7 @@ pub(crate) async fn group_cannot_be_asked(world: Arc<Agents>) -> Result<()> {
 }
 
 /// An answer from a clock that is ahead does not make the add-on repeat itself until its own has caught up.
-pub(crate) async fn word_from_the_future(world: Arc<Agents>, mode: Mode) -> Result<()> {
+pub(crate) async fn report_with_future_time(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "case-c12-future";
     let policy = world.place(mode)?.policy(name);
     let absent = [on("case-c12-future-absent", "Compliant")];

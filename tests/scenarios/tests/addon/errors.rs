@@ -59,14 +59,17 @@ pub(crate) async fn undecodable(world: Arc<Agents>, mode: Mode) -> Result<()> {
                 .count(),
         )
     };
-    within("people are told too", || async {
+    within("an event is emitted too", || async {
         ensure!(count().await? >= 2, "not yet");
         Ok(())
     })
     .await?;
-    holds("it is not said again and again", || async {
+    holds("the event is not repeated", || async {
         let count = count().await?;
-        ensure!((2..=3).contains(&count), "it is said {count} times");
+        ensure!(
+            (2..=3).contains(&count),
+            "the event was emitted {count} times"
+        );
         Ok(())
     })
     .await
@@ -151,7 +154,9 @@ pub(crate) async fn conflicting(world: Arc<Agents>, mode: Mode) -> Result<()> {
     ensure!(reported.templates() == [name], "{reported}");
     ensure!(reported.newest(name) == error, "{reported}");
     policy
-        .stays("said once", |reported| reported.history(name).len() == 1)
+        .stays("reported once", |reported| {
+            reported.history(name).len() == 1
+        })
         .await
 }
 
@@ -203,7 +208,7 @@ pub(crate) async fn invalid_name(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let reported = policy.is("NonCompliant").await?;
     ensure!(reported.templates() == [name], "{reported}");
     policy
-        .stays("said once or twice", |reported| {
+        .stays("reported once or twice", |reported| {
             (1..=2).contains(&reported.history(name).len())
         })
         .await
@@ -294,7 +299,7 @@ pub(crate) async fn taken(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-pub(crate) async fn taken_by_nobody(world: Arc<Agents>, mode: Mode) -> Result<()> {
+pub(crate) async fn without_owner(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "case-c10-foreign";
     let place = world.place(mode)?;
     let mut theirs = configuration(name, "inform");
@@ -334,7 +339,7 @@ pub(crate) async fn middle(world: Arc<Agents>, mode: Mode) -> Result<()> {
     Ok(())
 }
 
-pub(crate) async fn asked_again(world: Arc<Agents>, mode: Mode) -> Result<()> {
+pub(crate) async fn retried(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let name = "case-c10-again";
     let policy = world.place(mode)?.policy(name);
     policy
@@ -525,7 +530,7 @@ pub(crate) async fn long_texts(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let reported = policy.is("NonCompliant").await?;
     let newest = reported.newest("template-0");
     ensure!(newest.contains(long.trim_end()), "{reported}");
-    within("people are told as much as fits", || async {
+    within("the event has as much as fits", || async {
         let observed = policy.observed().await?;
         let short = observed.iter().find(|observed| observed.starts_with(part));
         let short = short.with_context(|| format!("{observed:#?}"))?;

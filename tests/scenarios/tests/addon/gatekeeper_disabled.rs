@@ -21,7 +21,7 @@ pub(crate) async fn reported(world: Arc<Agents>, mode: Mode) -> Result<()> {
     policy.apply("inform", &[template, constraint]).await?;
     let names = ["case-c19-template", "case-c19-constraint"];
     let reported = policy
-        .until("both are told of", |reported| {
+        .until("both are reported", |reported| {
             names.iter().all(|name| !reported.newest(name).is_empty())
         })
         .await?;

@@ -36,7 +36,7 @@ pub(crate) async fn works_locally(world: Arc<Agents>) -> Result<()> {
 }
 
 /// No policy is made on the hub of others, nor written to: there is no connection.
-pub(crate) async fn asks_no_hub(world: Arc<Agents>) -> Result<()> {
+pub(crate) async fn reads_no_hub(world: Arc<Agents>) -> Result<()> {
     let name = "on-hub-2-alone";
     let place = world.place(Mode::OnHub)?;
     let policy = place.policy(name);

@@ -71,7 +71,10 @@ impl<'a> Own<'a> {
     async fn knows(&self, times: usize) -> Result<()> {
         within("it knows", || async {
             let reported = self.addon.log().matches(BEGINS).count();
-            ensure!(reported == times, "it has said so {reported} times");
+            ensure!(
+                reported == times,
+                "the add-on has logged it {reported} times"
+            );
             Ok(())
         })
         .await

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
-use reeve_scenarios::{Addon, CONFIGURATION, Dice, configuration, install, rule};
+use reeve_scenarios::{Addon, CONFIGURATION, Random, configuration, install, rule};
 use reeve_testkit::{Plane, eventually};
 use serde_json::Value;
 
@@ -66,23 +66,23 @@ async fn objects(managed: &Plane) -> Result<BTreeMap<Object, (String, i64)>> {
 
 /// Users who change what they have.
 struct Users {
-    dice: Dice,
+    random: Random,
     /// The changing policies' templates; absent while a policy is deleted.
     policies: BTreeMap<usize, Vec<Value>>,
 }
 
 impl Users {
     async fn change_one(&mut self, hub: &Plane) -> Result<()> {
-        let number = self.dice.below(CHANGING);
+        let number = self.random.below(CHANGING);
         let name = format!("ns.changing{number}");
-        if self.dice.below(5) == 0 && self.policies.remove(&number).is_some() {
+        if self.random.below(5) == 0 && self.policies.remove(&number).is_some() {
             return delete(hub, &name).await;
         }
-        let count = self.dice.below(MOST_TEMPLATES + 1);
+        let count = self.random.below(MOST_TEMPLATES + 1);
         let templates: Vec<Value> = (0..count)
             .map(|place| {
-                let severity = ["low", "medium", "high"][self.dice.below(3)];
-                let kind = self.dice.below(KINDS.len());
+                let severity = ["low", "medium", "high"][self.random.below(3)];
+                let kind = self.random.below(KINDS.len());
                 template(kind, &format!("changing-{number}-{place}"), severity)
             })
             .collect();
@@ -121,7 +121,7 @@ pub(crate) async fn kills() -> Result<()> {
     ];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let mut addon = Addon::start(&flags, &[])?.ready().await?;
-    let outcome = story(&hub, &managed, &mut addon).await;
+    let outcome = run_scenario(&hub, &managed, &mut addon).await;
     outcome.with_context(|| {
         let log = addon.log();
         let lines: Vec<&str> = log.lines().collect();
@@ -130,7 +130,7 @@ pub(crate) async fn kills() -> Result<()> {
     })
 }
 
-async fn story(hub: &Plane, managed: &Plane, addon: &mut Addon) -> Result<()> {
+async fn run_scenario(hub: &Plane, managed: &Plane, addon: &mut Addon) -> Result<()> {
     for number in 0..STEADY {
         put(
             hub,
@@ -141,7 +141,7 @@ async fn story(hub: &Plane, managed: &Plane, addon: &mut Addon) -> Result<()> {
         .await?;
     }
     let mut users = Users {
-        dice: Dice::of(20_261_121),
+        random: Random::of(20_261_121),
         policies: BTreeMap::new(),
     };
     let before = agreed(managed, &users).await?;
@@ -149,12 +149,12 @@ async fn story(hub: &Plane, managed: &Plane, addon: &mut Addon) -> Result<()> {
     let mut reports: BTreeMap<usize, Vec<String>> = BTreeMap::new();
     for kill in 0..KILLS {
         users.change_one(hub).await?;
-        let number = users.dice.below(STEADY);
+        let number = users.random.below(STEADY);
         let message = format!("{}; after {kill}", ["Compliant", "NonCompliant"][kill % 2]);
         let template = format!("steady-{number}-0");
         report(managed, &format!("ns.steady{number}"), &template, &message).await?;
         reports.entry(number).or_default().insert(0, message);
-        let pause = u64::try_from(users.dice.below(400))?;
+        let pause = u64::try_from(users.random.below(400))?;
         tokio::time::sleep(Duration::from_millis(pause)).await;
         addon.component().kill().await;
         addon.component().restart()?;

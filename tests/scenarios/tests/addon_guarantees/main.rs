@@ -21,7 +21,7 @@ fn main() -> ExitCode {
             scenario("a_minute_without_the_hub", |_| {
                 Box::pin(partition::refused())
             }),
-            scenario("half_a_minute_of_silence_from_the_hub", |_| {
+            scenario("half_a_minute_without_answers_of_the_hub", |_| {
                 Box::pin(partition::silent())
             }),
             scenario("killed_again_and_again", |_| Box::pin(kills::kills())),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::{Addon, POLICY, configuration};
-use reeve_testkit::{Cut, Mark, Plane, Way, eventually};
+use reeve_testkit::{FaultProxy, Mark, NetworkFault, Plane, eventually};
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
@@ -29,27 +29,27 @@ const MEMORY: u64 = 16 << 10;
 
 /// Connections are refused for a minute.
 pub(crate) async fn refused() -> Result<()> {
-    Box::pin(play(Cut::Refused, Duration::from_mins(1))).await
+    Box::pin(run_partition(NetworkFault::Refused, Duration::from_mins(1))).await
 }
 
 /// Nothing arrives, and nobody is reported.
 pub(crate) async fn silent() -> Result<()> {
-    Box::pin(play(Cut::Silent, Duration::from_secs(30))).await
+    Box::pin(run_partition(NetworkFault::Silent, Duration::from_secs(30))).await
 }
 
-async fn play(cut: Cut, absence: Duration) -> Result<()> {
+async fn run_partition(fault: NetworkFault, absence: Duration) -> Result<()> {
     let (hub, managed) = clusters().await?;
-    let way = Way::to(&hub).await?;
+    let proxy = FaultProxy::to(&hub).await?;
     let kubeconfig = hub.kubeconfig_for(USER, Some("system:masters"))?;
-    let mut addon = start(&managed, &way.kubeconfig(&hub, &kubeconfig)?).await?;
-    let story = Story {
+    let mut addon = start(&managed, &proxy.kubeconfig(&hub, &kubeconfig)?).await?;
+    let story = Partition {
         hub: &hub,
         managed: &managed,
-        way: &way,
-        cut,
+        proxy: &proxy,
+        fault,
         absence,
     };
-    let outcome = story.play(&mut addon).await;
+    let outcome = story.run_partition(&mut addon).await;
     outcome.with_context(|| {
         let log = addon.log();
         let lines: Vec<&str> = log.lines().collect();
@@ -85,37 +85,37 @@ const DELETED: usize = POLICIES - 1;
 const CHANGED: usize = POLICIES - 2;
 const NEW: usize = POLICIES;
 
-struct Story<'a> {
+struct Partition<'a> {
     hub: &'a Plane,
     managed: &'a Plane,
-    way: &'a Way,
-    cut: Cut,
+    proxy: &'a FaultProxy,
+    fault: NetworkFault,
     absence: Duration,
 }
 
-impl Story<'_> {
-    async fn play(&self, addon: &mut Addon) -> Result<()> {
+impl Partition<'_> {
+    async fn run_partition(&self, addon: &mut Addon) -> Result<()> {
         self.begin().await?;
         let memory = resident(addon)?;
-        let before = self.way.tries();
-        self.way.set(self.cut);
-        self.go_on().await?;
-        let tries = self.way.tries() - before;
+        let before = self.proxy.connections();
+        self.proxy.set(self.fault);
+        self.continue_partition().await?;
+        let tries = self.proxy.connections() - before;
         ensure!(
             tries <= TRIES_A_MINUTE,
             "the hub was tried {tries} times in {:?}",
             self.absence
         );
         let mark = self.hub.audit()?.mark()?;
-        self.way.set(Cut::Not);
+        self.proxy.set(NetworkFault::None);
         let healed = Instant::now();
         self.agree().await?;
         let (agreed, counted) = (healed.elapsed(), requests(self.hub, mark)?);
         println!(
             "{:?}: {tries} tries in {:?}; then all agree within {agreed:?}, after {counted:?}",
-            self.cut, self.absence
+            self.fault, self.absence
         );
-        no_herd(&counted)?;
+        assert_no_retry_burst(&counted)?;
         let grown = resident(addon)?.saturating_sub(memory);
         ensure!(grown <= MEMORY, "{grown} KiB more memory than before");
         Ok(())
@@ -141,7 +141,7 @@ impl Story<'_> {
     }
 
     /// The hub is away: the cluster goes on, and so do the hub's users.
-    async fn go_on(&self) -> Result<()> {
+    async fn continue_partition(&self) -> Result<()> {
         let begin = Instant::now();
         let all = u32::try_from(POLICIES * CHANGES)?;
         for change in 0..CHANGES {
@@ -203,7 +203,7 @@ impl Story<'_> {
 
 /// Each status is written once; a few twice, where the hub's own change came in between, or where a request was held up on
 /// the way and arrived after all. The rest is a handful.
-fn no_herd(counted: &BTreeMap<String, usize>) -> Result<()> {
+fn assert_no_retry_burst(counted: &BTreeMap<String, usize>) -> Result<()> {
     let is_status = |what: &str| what.contains("policies/status");
     let statuses: usize = counted
         .iter()

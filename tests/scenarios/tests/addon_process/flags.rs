@@ -1,4 +1,4 @@
-//! What the command line and the environment may say, and what not.
+//! Valid and invalid values of flags and environment variables.
 
 use std::net::TcpListener;
 use std::sync::Arc;

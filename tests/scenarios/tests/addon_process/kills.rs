@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::{Planes, SOON};
 
-pub(crate) async fn not_twice(planes: Arc<Planes>) -> Result<()> {
+pub(crate) async fn no_repeated_report(planes: Arc<Planes>) -> Result<()> {
     let (namespace, name) = ("kills", "killed");
     let (hub, managed) = (&planes.hub, &planes.managed);
     let mut addon = planes.setup(namespace).await?.start().await?;

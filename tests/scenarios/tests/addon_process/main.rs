@@ -112,16 +112,16 @@ fn main() -> ExitCode {
             scenario("a_changed_client_certificate_is_unhealthy_for_good", |p| {
                 Box::pin(probes::certificate(p))
             }),
-            scenario("while_the_hub_is_away_templates_are_kept", |p| {
+            scenario("templates_are_kept_while_hub_is_unreachable", |p| {
                 Box::pin(outage::at_start(p))
             }),
-            scenario("a_killed_add_on_says_nothing_twice", |p| {
-                Box::pin(kills::not_twice(p))
+            scenario("killed_add_on_repeats_no_report", |p| {
+                Box::pin(kills::no_repeated_report(p))
             }),
-            scenario("fwk_17_only_who_has_synced_keeps_the_lease", |p| {
+            scenario("fwk_17_only_synced_process_renews_the_lease", |p| {
                 Box::pin(leases::only_the_synced(p))
             }),
-            scenario("rights_of_everything_at_once_suffice", |p| {
+            scenario("rights_of_combined_manifest_suffice", |p| {
                 Box::pin(rights::all_in_one(p))
             }),
             scenario("the_shipped_rights_suffice", |p| {

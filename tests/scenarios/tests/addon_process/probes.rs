@@ -1,4 +1,4 @@
-//! What the probes say of changed credentials.
+//! The answers of the probes after a change of credentials.
 
 use std::fs;
 use std::path::Path;

@@ -96,11 +96,11 @@ async fn suffice(planes: &Planes, user: &str) -> Result<()> {
     }
     forbidden(planes, user).await.with_context(|| addon.log())?;
     addon.component().stop().await?;
-    let_go(planes, user).await
+    revoke(planes, user).await
 }
 
 /// The command has the rights of the add-on, which does not run here: it is reported by its name, as all others are.
-async fn let_go(planes: &Planes, user: &str) -> Result<()> {
+async fn revoke(planes: &Planes, user: &str) -> Result<()> {
     let managed = &planes.managed;
     let deployment = json!({
         "apiVersion": "apps/v1", "kind": "Deployment",
@@ -145,7 +145,7 @@ fn policy(namespace: &str, name: &str, spec: &Value) -> String {
 
 /// Waits until the policy's newest message about its first template contains this.
 async fn reports(plane: &Plane, namespace: &str, name: &str, part: &str) -> Result<()> {
-    eventually(format!("{name} says {part:?}"), SOON, || async {
+    eventually(format!("{name} reports {part:?}"), SOON, || async {
         let policy = plane.get(POLICY.0, POLICY.1, Some(namespace), name).await?;
         let policy = policy.context("absent")?;
         let newest = policy
@@ -255,7 +255,7 @@ async fn play(planes: &Planes, namespace: &str) -> Result<()> {
         .await?;
     there("removed", Value::is_null).await?;
     for (plane, event) in [(managed, "synchronized"), (hub, "status was updated")] {
-        eventually(format!("an event says {event}"), SOON, || async {
+        eventually(format!("an event has {event}"), SOON, || async {
             let events = plane.list("v1", "Event", Some(namespace)).await?;
             let reported = events.iter().any(|it| {
                 it.data["message"]

@@ -52,7 +52,7 @@ pub(crate) async fn kind_and_object(world: Arc<Pair>) -> Result<()> {
     namespace(&world.managed, policies).await?;
     namespace(&world.managed, "case18-objects").await?;
     let controller = Controller::start(&world.managed, policies, &[]).await?;
-    controller.vouch(later_kinds(&world, policies).await)
+    controller.with_log(later_kinds(&world, policies).await)
 }
 
 async fn later_kinds(world: &Pair, policies: &str) -> Result<()> {
@@ -113,7 +113,7 @@ pub(crate) async fn deleted(world: Arc<Pair>) -> Result<()> {
     namespace(&world.other, "case20-objects").await?;
     // For every namespace.
     let controller = Controller::start(&world.other, "", &[]).await?;
-    controller.vouch(definition_of_policies(&world, policies).await)
+    controller.with_log(definition_of_policies(&world, policies).await)
 }
 
 const POD: &str = "apiVersion: v1

@@ -15,7 +15,7 @@ async fn start(world: &Pair, policies: &str, kubeconfig: &std::path::Path) -> Re
 pub(crate) async fn managed_from_another(world: Arc<Pair>) -> Result<()> {
     let policies = "case21-policies";
     let controller = start(&world, policies, world.other.kubeconfig()).await?;
-    controller.vouch(target(&world, policies).await)
+    controller.with_log(target(&world, policies).await)
 }
 
 async fn target(world: &Pair, policies: &str) -> Result<()> {
@@ -105,5 +105,5 @@ pub(crate) async fn changed_kubeconfig(world: Arc<Pair>) -> Result<()> {
     within("it is healthy", || health(200)).await?;
     let text = std::fs::read_to_string(&path).context("reading a kubeconfig")?;
     std::fs::write(&path, format!("{text}\n# Changed.\n")).context("writing a kubeconfig")?;
-    controller.vouch(within("it is not healthy", || health(500)).await)
+    controller.with_log(within("it is not healthy", || health(500)).await)
 }

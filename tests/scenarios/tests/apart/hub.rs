@@ -99,14 +99,14 @@ pub(crate) async fn without(world: Arc<Pair>) -> Result<()> {
         has(&world, policies, "literal", "{{hub x hub}}").await
     };
     let outcome = story.await;
-    controller.vouch(outcome)
+    controller.with_log(outcome)
 }
 
 pub(crate) async fn templates(world: Arc<Pair>) -> Result<()> {
     let policies = "case43-templates";
     namespace(&world.other, policies).await?;
     let controller = start(&world, policies, world.other.kubeconfig()).await?;
-    controller.vouch(resolved(&world, policies).await)
+    controller.with_log(resolved(&world, policies).await)
 }
 
 async fn resolved(world: &Pair, policies: &str) -> Result<()> {
@@ -194,7 +194,7 @@ pub(crate) async fn secrets(world: Arc<Pair>) -> Result<()> {
     let policies = "case43-secrets";
     namespace(&world.other, policies).await?;
     let controller = start(&world, policies, world.other.kubeconfig()).await?;
-    controller.vouch(copied(&world, policies).await)
+    controller.with_log(copied(&world, policies).await)
 }
 
 async fn copied(world: &Pair, policies: &str) -> Result<()> {
@@ -250,7 +250,7 @@ pub(crate) async fn away(world: Arc<Pair>) -> Result<()> {
     let policy = Subject::new(&world.managed, policies, "case43-away");
     let mut near = start(&world, policies, world.other.kubeconfig()).await?;
     policy.apply(&wanting(policies, "source")).await?;
-    near.vouch(policy.is("Compliant").await)?;
+    near.with_log(policy.is("Compliant").await)?;
     near.stop().await?;
     world
         .managed
@@ -258,13 +258,13 @@ pub(crate) async fn away(world: Arc<Pair>) -> Result<()> {
         .await?;
 
     let far = start(&world, policies, &nowhere(&world, folder.path())?).await?;
-    far.vouch(has(&world, policies, "source", "value").await)?;
-    far.vouch(policy.is("Compliant").await)?;
+    far.with_log(has(&world, policies, "source", "value").await)?;
+    far.with_log(policy.is("Compliant").await)?;
     // A change cannot be resolved, which is observed; what is cached may still be of use.
     policy
         .patch(json!({ "spec": { "severity": "high" } }))
         .await?;
-    let observed = far.vouch(
+    let observed = far.with_log(
         policy
             .until("the hub is needed", |observed| observed.reason(0) == ERROR)
             .await,
@@ -276,7 +276,7 @@ pub(crate) async fn away(world: Arc<Pair>) -> Result<()> {
             .context("nothing is cached")?;
         Ok(())
     });
-    far.vouch(kept.await)
+    far.with_log(kept.await)
 }
 
 /// A policy whose templates nobody can resolve can be deleted.
@@ -307,7 +307,7 @@ pub(crate) async fn deletion(world: Arc<Pair>) -> Result<()> {
             .await
     };
     let outcome = story.await;
-    controller.vouch(outcome)
+    controller.with_log(outcome)
 }
 
 /// 18 and 36: what was resolved holds until the last word is observed, and is not written down again while
@@ -342,7 +342,7 @@ pub(crate) async fn resolved_once(world: Arc<Pair>) -> Result<()> {
         let reported = policy.parent_messages().await?;
         ensure!(
             !reported.iter().any(|message| message.contains("{{hub")),
-            "the parent was told {reported:#?}"
+            "the events of the parent are {reported:#?}"
         );
 
         let version =
@@ -368,5 +368,5 @@ pub(crate) async fn resolved_once(world: Arc<Pair>) -> Result<()> {
         same("the version of the cache", after, Some(before))
     };
     let outcome = story.await;
-    controller.vouch(outcome)
+    controller.with_log(outcome)
 }

@@ -30,7 +30,7 @@ pub(crate) async fn refused(world: Arc<Pair>) -> Result<()> {
     world.managed.apply(RIGHTS).await?;
     let identity = world.managed.kubeconfig_for("rough-5", None)?;
     let controller = Controller::start_as(identity, policies, &[]).await?;
-    controller.vouch(may_not_list(&world, policies).await)
+    controller.with_log(may_not_list(&world, policies).await)
 }
 
 async fn may_not_list(world: &Pair, policies: &str) -> Result<()> {
@@ -115,12 +115,12 @@ pub(crate) async fn reported_later(world: Arc<Pair>) -> Result<()> {
             .await?;
         // The status publishes no more than the parent was reported.
         policy
-            .stays("it says nothing", |observed| {
+            .stays("nothing is reported", |observed| {
                 observed.compliance().is_empty()
             })
             .await?;
         same(
-            "what the parent was told",
+            "the events of the parent",
             policy.parent_messages().await?.len(),
             0,
         )?;
@@ -128,11 +128,11 @@ pub(crate) async fn reported_later(world: Arc<Pair>) -> Result<()> {
         policy.is("Compliant").await?;
         let message = "Compliant; notification - namespaces [default] found as specified";
         same(
-            "what the parent was told",
+            "the events of the parent",
             policy.parent_messages().await?,
             vec![message.to_owned()],
         )
     };
     let outcome = story.await;
-    controller.vouch(outcome)
+    controller.with_log(outcome)
 }

@@ -21,17 +21,17 @@ macro_rules! scenarios {
 
 fn main() -> ExitCode {
     run_on_pair(scenarios![
-        case14_a_namespace_made_while_nobody_looked: restarts::namespace_while_away,
+        case14_namespace_created_while_controller_is_down: restarts::namespace_while_away,
         case18_a_kind_and_an_object_of_it: definitions::kind_and_object,
         case20_deleting_the_definition_of_policies: definitions::deleted,
         case21_a_cluster_managed_from_another: hosted::managed_from_another,
-        case21_another_kubeconfig_is_another_life: hosted::changed_kubeconfig,
+        case21_changed_kubeconfig_is_unhealthy: hosted::changed_kubeconfig,
         case43_without_a_hub: hub::without,
         case43_hub_templates: hub::templates,
         case43_secrets_of_the_hub: hub::secrets,
-        case43_a_hub_that_is_away: hub::away,
-        cfg_151_what_could_not_be_reported_is_reported_later: identity::reported_later,
-        read_only_verdicts_say_that_they_are_not_verified: readonly::looks,
+        case43_hub_is_unreachable: hub::away,
+        cfg_151_failed_report_is_retried: identity::reported_later,
+        read_only_verdicts_are_marked_unverified: readonly::looks,
         cfg_97_a_refused_list_is_not_absence: identity::refused,
         cfg_36_deletion_does_not_wait_for_the_hub: hub::deletion,
         cfg_47_hub_templates_are_resolved_once: hub::resolved_once,

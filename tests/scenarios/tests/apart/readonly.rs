@@ -28,12 +28,12 @@ pub(crate) async fn looks(world: Arc<Pair>) -> Result<()> {
     world.managed.apply(RIGHTS).await?;
     let identity = world.managed.kubeconfig_for("read-only", None)?;
     let mut controller = Controller::start_as(identity, policies, &[]).await?;
-    let story = controller.vouch(story(&world, policies).await);
+    let run_scenario = controller.with_log(run_scenario(&world, policies).await);
     controller.stop().await?;
-    story
+    run_scenario
 }
 
-async fn story(world: &Pair, policies: &str) -> Result<()> {
+async fn run_scenario(world: &Pair, policies: &str) -> Result<()> {
     let service = |port: &str| {
         format!(
             "{{apiVersion: v1, kind: Service, metadata: {{name: web, namespace: {policies}}}, spec: {{ports: [{{port: {port}}}]}}}}"

@@ -50,5 +50,5 @@ pub(crate) async fn namespace_while_away(world: Arc<Pair>) -> Result<()> {
     namespace(&world.managed, POLICIES).await?;
     let mut controller = Controller::start(&world.managed, POLICIES, &[]).await?;
     let outcome = missed(&world, &mut controller).await;
-    controller.vouch(outcome)
+    controller.with_log(outcome)
 }

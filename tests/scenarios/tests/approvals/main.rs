@@ -237,7 +237,7 @@ async fn forged(hub: Arc<Hub>) -> Result<()> {
     for (request, why) in &forgeries {
         let name = request.name;
         eventually(
-            format!("an event says why {name} is left"),
+            format!("an event has the reason why {name} is pending"),
             SOON,
             || async {
                 let events = hub
@@ -309,17 +309,21 @@ async fn early(hub: Arc<Hub>) -> Result<()> {
     };
     ask(&hub, &request).await?;
     let name = request.name;
-    eventually("an event says that there is no cluster", SOON, || async {
-        let events = hub
-            .plane
-            .list("events.k8s.io/v1", "Event", Some("default"))
-            .await?;
-        let found = events
-            .iter()
-            .any(|event| event.data["regarding"]["name"] == name);
-        ensure!(found, "{} events, none about it", events.len());
-        Ok(())
-    })
+    eventually(
+        "an event reports that there is no cluster",
+        SOON,
+        || async {
+            let events = hub
+                .plane
+                .list("events.k8s.io/v1", "Event", Some("default"))
+                .await?;
+            let found = events
+                .iter()
+                .any(|event| event.data["regarding"]["name"] == name);
+            ensure!(found, "{} events, none about it", events.len());
+            Ok(())
+        },
+    )
     .await?;
     reeve_testkit::world::register(&hub.plane, "cluster11").await?;
     let addon = json!({
@@ -340,13 +344,13 @@ fn main() -> ExitCode {
         start(),
         |hub: Arc<Hub>, _| Box::pin(async move { hub.controller.log() }),
         vec![
-            scenario("addon_108_forged_requests_are_left_unapproved", |hub| {
+            scenario("addon_108_forged_requests_are_not_approved", |hub| {
                 Box::pin(forged(hub))
             }),
             scenario("requests_of_agents_are_approved", |hub| {
                 Box::pin(genuine(hub))
             }),
-            scenario("a_request_that_came_too_early_is_approved_later", |hub| {
+            scenario("early_request_is_approved_later", |hub| {
                 Box::pin(early(hub))
             }),
         ],

@@ -7,11 +7,11 @@ use kube::ResourceExt as _;
 use reeve_scenarios::{Hub, same, steadily, within};
 use serde_json::json;
 
-use crate::play::{
-    Automation, CLUSTERS, all_say, automation, automation_with, policy, site, violated_on,
+use crate::harness::{
+    Automation, CLUSTERS, automation, automation_with, policy, report_all, site, violated_on,
 };
 
-/// 48: a policy may have several automations.
+/// All automations of a policy start their jobs.
 pub(crate) async fn several(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-48").await?;
     let root = policy(&site).await?;
@@ -31,11 +31,11 @@ pub(crate) async fn several(hub: Arc<Hub>) -> Result<()> {
     disabled.targets_stay(&[]).await
 }
 
-/// 51: an event in the second in which the automation started is one; targets are in order.
+/// An event in the second in which the automation started counts; the targets are in order.
 pub(crate) async fn within_a_second(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-51").await?;
     let root = policy(&site).await?;
-    all_say(&root, &["m3", "m2", "m1"], "NonCompliant").await?;
+    report_all(&root, &["m3", "m2", "m1"], "NonCompliant").await?;
     violated_on(&root, &CLUSTERS).await?;
     let delay = json!({ "delayAfterRunSeconds": 5 });
     let automation = automation(&site, "automation", "everyEvent", delay).await?;
@@ -55,11 +55,11 @@ pub(crate) async fn within_a_second(hub: Arc<Hub>) -> Result<()> {
     automation.targets_stay(&[&CLUSTERS, &["m2"]]).await
 }
 
-/// 52: a limit may be any number; it limits what is reported, not what is done.
+/// A limit may be any number; it limits the reported violations, not the jobs.
 pub(crate) async fn limits(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-52").await?;
     let root = policy(&site).await?;
-    all_say(&root, &CLUSTERS, "NonCompliant").await?;
+    report_all(&root, &CLUSTERS, "NonCompliant").await?;
     violated_on(&root, &CLUSTERS).await?;
     for (name, limit, reported) in [
         ("huge", 70_000_u64, 3),
@@ -74,7 +74,7 @@ pub(crate) async fn limits(hub: Arc<Hub>) -> Result<()> {
         let spec = &jobs.first().context("the job is gone")?.data["spec"];
         let violations = spec["extra_vars"]["policy_violations"].as_object();
         let violations = violations.map_or(0, serde_json::Map::len);
-        ensure!(violations == reported, "{name}: {violations} are told of");
+        ensure!(violations == reported, "{name}: {violations} are reported");
     }
     Ok(())
 }
@@ -103,7 +103,7 @@ async fn owners_are(automation: &Automation<'_>, want: &[&str]) -> Result<()> {
     .await
 }
 
-/// 53: the policy is added to the owners that others have set, once; a policy of former times is none any more.
+/// The policy is added to the owners that others have set, once; a former policy is removed from them.
 pub(crate) async fn owners_of_others(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-53").await?;
     let root = policy(&site).await?;
@@ -127,7 +127,7 @@ pub(crate) async fn owners_of_others(hub: Arc<Hub>) -> Result<()> {
     )
 }
 
-/// 54: an automation's name may be longer than a label's value can be.
+/// An automation's name may be longer than a label's value.
 pub(crate) async fn long_names(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-54").await?;
     let root = policy(&site).await?;
@@ -149,7 +149,7 @@ pub(crate) async fn long_names(hub: Arc<Hub>) -> Result<()> {
     long.targets_stay(&[&["m2"], &["m2"]]).await
 }
 
-/// 55: an automation may be there before its policy.
+/// An automation may exist before its policy.
 pub(crate) async fn late_policy(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-55").await?;
     let disabled = automation(&site, "disabled", "disabled", json!({})).await?;

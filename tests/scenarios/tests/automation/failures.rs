@@ -6,7 +6,7 @@ use anyhow::{Result, ensure};
 use reeve_scenarios::{Hub, Site, refused, steadily, within};
 use serde_json::json;
 
-use crate::play::{Automation, automation, policy, site, violated_on};
+use crate::harness::{Automation, automation, policy, site, violated_on};
 
 /// Refuses changes of automations in a namespace: of this resource, to these users' requests.
 struct StatusReason<'a> {
@@ -92,7 +92,7 @@ pub(crate) async fn status_refused(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-50-status").await?;
     let root = policy(&site).await?;
     let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
-    let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
+    let probe = crate::harness::automation(&site, "probe", "disabled", json!({})).await?;
     let refusal = StatusReason::begin(&site, "policyautomations/status", &probe).await?;
     root.reports("m1", "NonCompliant").await?;
     root.is("NonCompliant").await?;
@@ -107,7 +107,7 @@ pub(crate) async fn mode_refused(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-50-mode").await?;
     let root = policy(&site).await?;
     let automation = automation(&site, "automation", "once", json!({})).await?;
-    let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
+    let probe = crate::harness::automation(&site, "probe", "disabled", json!({})).await?;
     // The policy must be its owner already.
     within("the policy owns it", || async {
         ensure!(
@@ -142,7 +142,7 @@ pub(crate) async fn event_meanwhile(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-50-event").await?;
     let root = policy(&site).await?;
     let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
-    let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
+    let probe = crate::harness::automation(&site, "probe", "disabled", json!({})).await?;
     let refusal = StatusReason::begin(&site, "policyautomations/status", &probe).await?;
     root.reports("m1", "NonCompliant").await?;
     root.is("NonCompliant").await?;
@@ -158,7 +158,7 @@ pub(crate) async fn edited_meanwhile(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "rough-edge-50-edit").await?;
     let root = policy(&site).await?;
     let automation = automation(&site, "automation", "everyEvent", json!({})).await?;
-    let probe = crate::play::automation(&site, "probe", "disabled", json!({})).await?;
+    let probe = crate::harness::automation(&site, "probe", "disabled", json!({})).await?;
     let refusal = StatusReason::begin(&site, "policyautomations/status", &probe).await?;
     root.reports("m1", "NonCompliant").await?;
     root.is("NonCompliant").await?;

@@ -3,9 +3,9 @@
 
 mod edges;
 mod failures;
+mod harness;
 mod manual;
 mod modes;
-mod play;
 
 use std::process::ExitCode;
 
@@ -25,12 +25,12 @@ fn main() -> ExitCode {
         prop_168_the_first_violation_starts_the_job: modes::first_of_several,
         prop_169_every_event_starts_a_job: modes::every_event,
         prop_169_events_within_the_delay_wait: modes::delayed,
-        prop_169_what_happened_meanwhile_is_done_after_the_delay: modes::after_the_delay,
+        prop_169_events_within_the_delay_start_a_job_after_it: modes::after_the_delay,
         prop_166_a_run_by_hand: manual::violated_and_not,
         prop_166_a_run_by_hand_of_a_disabled_policy: manual::disabled_policy,
-        prop_164_everything_goes_with_the_policy: manual::goes_with_the_policy,
+        prop_164_automation_is_deleted_with_policy: manual::goes_with_the_policy,
         prop_162_all_automations_of_a_policy_run: edges::several,
-        prop_171_what_cannot_be_written_starts_no_second_job: failures::status_refused,
+        prop_171_failed_status_write_starts_no_second_job: failures::status_refused,
         prop_171_once_is_once_whatever_can_be_written: failures::mode_refused,
         prop_171_an_event_while_nothing_can_be_written_counts: failures::event_meanwhile,
         prop_171_an_edit_while_nothing_can_be_written_repeats_nothing: failures::edited_meanwhile,

@@ -6,14 +6,16 @@ use anyhow::{Context, Result, ensure};
 use reeve_scenarios::{Hub, same, within};
 use serde_json::{Value, json};
 
+use crate::harness::{
+    CLUSTERS, KIND, V1BETA1, automation, jobs, policy, report_all, site, violated_on,
+};
 use crate::modes::site_collects;
-use crate::play::{CLUSTERS, KIND, V1BETA1, all_say, automation, jobs, policy, site, violated_on};
 
 pub(crate) async fn violated_and_not(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "case-e22").await?;
     let root = policy(&site).await?;
     let automation = automation(&site, "automation", "disabled", json!({})).await?;
-    all_say(&root, &CLUSTERS, "NonCompliant").await?;
+    report_all(&root, &CLUSTERS, "NonCompliant").await?;
     violated_on(&root, &CLUSTERS).await?;
     automation.rerun().await?;
     automation.targets_stay(&[&CLUSTERS]).await?;
@@ -36,7 +38,7 @@ pub(crate) async fn violated_and_not(hub: Arc<Hub>) -> Result<()> {
     );
     automation.mode_is("disabled").await?;
 
-    all_say(&root, &CLUSTERS, "Compliant").await?;
+    report_all(&root, &CLUSTERS, "Compliant").await?;
     violated_on(&root, &[]).await?;
     automation.rerun().await?;
     automation.targets_stay(&[&CLUSTERS, &[]]).await?;
@@ -49,7 +51,7 @@ pub(crate) async fn violated_and_not(hub: Arc<Hub>) -> Result<()> {
 pub(crate) async fn disabled_policy(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "case-e23").await?;
     let root = policy(&site).await?;
-    all_say(&root, &CLUSTERS, "NonCompliant").await?;
+    report_all(&root, &CLUSTERS, "NonCompliant").await?;
     violated_on(&root, &CLUSTERS).await?;
     root.disable(true).await?;
     root.replicas_are(&[]).await?;
@@ -60,7 +62,7 @@ pub(crate) async fn disabled_policy(hub: Arc<Hub>) -> Result<()> {
     root.disable(false).await?;
     root.replicas_are(&CLUSTERS).await?;
     automation.targets_stay(&[&[]]).await?;
-    all_say(&root, &CLUSTERS, "NonCompliant").await?;
+    report_all(&root, &CLUSTERS, "NonCompliant").await?;
     violated_on(&root, &CLUSTERS).await?;
     automation.rerun().await?;
     automation.targets_stay(&[&[], &CLUSTERS]).await

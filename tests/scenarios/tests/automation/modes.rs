@@ -10,7 +10,7 @@ use reeve_scenarios::{Hub, Site, label, same, within};
 use reeve_testkit::Object;
 use serde_json::{Value, json};
 
-use crate::play::{CLUSTERS, DOMAIN, all_say, automation, policy, site, violated_on};
+use crate::harness::{CLUSTERS, DOMAIN, automation, policy, report_all, site, violated_on};
 
 const PREFIX: &str = "policy.open-cluster-management.io/";
 
@@ -18,7 +18,7 @@ pub(crate) async fn disabled(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "case-e18").await?;
     let root = policy(&site).await?;
     let automation = automation(&site, "automation", "disabled", json!({})).await?;
-    all_say(&root, &CLUSTERS, "NonCompliant").await?;
+    report_all(&root, &CLUSTERS, "NonCompliant").await?;
     violated_on(&root, &CLUSTERS).await?;
     automation.targets_stay(&[]).await
 }
@@ -59,16 +59,16 @@ pub(crate) async fn once(hub: Arc<Hub>) -> Result<()> {
         Ok(())
     })
     .await?;
-    all_say(&root, &CLUSTERS, "Pending").await?;
+    report_all(&root, &CLUSTERS, "Pending").await?;
     root.is("Pending").await?;
-    all_say(&root, &CLUSTERS, "Compliant").await?;
+    report_all(&root, &CLUSTERS, "Compliant").await?;
     root.is("Compliant").await?;
     automation.targets_stay(&[]).await?;
 
     root.reports_all("m1", violation()).await?;
     automation.mode_is("disabled").await?;
     automation.targets_are(&[&["m1"]]).await?;
-    all_say(&root, &["m2", "m3"], "NonCompliant").await?;
+    report_all(&root, &["m2", "m3"], "NonCompliant").await?;
     automation.targets_stay(&[&["m1"]]).await?;
     let jobs = automation.jobs().await?;
     complete(
@@ -80,7 +80,7 @@ pub(crate) async fn once(hub: Arc<Hub>) -> Result<()> {
     automation.set_mode("once").await?;
     automation.targets_are(&[&["m1"], &CLUSTERS]).await?;
     automation.mode_is("disabled").await?;
-    all_say(&root, &CLUSTERS, "Compliant").await?;
+    report_all(&root, &CLUSTERS, "Compliant").await?;
     automation.targets_stay(&[&["m1"], &CLUSTERS]).await?;
     automation.delete().await?;
     no_jobs(&site).await
@@ -91,7 +91,7 @@ async fn no_jobs(site: &Site<'_>) -> Result<()> {
         return Ok(());
     }
     within("the jobs go too", || async {
-        let jobs = crate::play::jobs(site).await?;
+        let jobs = crate::harness::jobs(site).await?;
         ensure!(jobs.is_empty(), "{} jobs are there", jobs.len());
         Ok(())
     })
@@ -177,7 +177,7 @@ fn complete(site: &Site<'_>, job: &Object, automation: &Object) -> Result<()> {
 pub(crate) async fn first_of_several(hub: Arc<Hub>) -> Result<()> {
     let site = site(&hub, "case-e19-first").await?;
     let root = policy(&site).await?;
-    all_say(&root, &CLUSTERS, "Compliant").await?;
+    report_all(&root, &CLUSTERS, "Compliant").await?;
     root.is("Compliant").await?;
     let automation = automation(&site, "automation", "once", json!({})).await?;
     within("the automation is known", || async {
@@ -200,7 +200,7 @@ pub(crate) async fn every_event(hub: Arc<Hub>) -> Result<()> {
     let root = policy(&site).await?;
     let ttl = json!({ "automationDef": { "jobTtl": 3600 } });
     let automation = automation(&site, "automation", "everyEvent", ttl).await?;
-    all_say(&root, &CLUSTERS, "Compliant").await?;
+    report_all(&root, &CLUSTERS, "Compliant").await?;
     root.is("Compliant").await?;
     automation.targets_stay(&[]).await?;
     root.reports("m3", "NonCompliant").await?;
@@ -225,7 +225,7 @@ pub(crate) async fn every_event(hub: Arc<Hub>) -> Result<()> {
 }
 
 /// Waits until something is remembered of a cluster.
-async fn remembered(automation: &crate::play::Automation<'_>, cluster: &str) -> Result<Value> {
+async fn remembered(automation: &crate::harness::Automation<'_>, cluster: &str) -> Result<Value> {
     within("it is remembered", || async {
         let event = automation.event(cluster).await?;
         ensure!(event.is_object(), "it is {event}");
@@ -239,7 +239,7 @@ pub(crate) async fn delayed(hub: Arc<Hub>) -> Result<()> {
     let root = policy(&site).await?;
     let delay = json!({ "delayAfterRunSeconds": 240 });
     let automation = automation(&site, "automation", "everyEvent", delay).await?;
-    all_say(&root, &CLUSTERS, "Compliant").await?;
+    report_all(&root, &CLUSTERS, "Compliant").await?;
     root.is("Compliant").await?;
     root.reports("m3", "NonCompliant").await?;
     automation.targets_are(&[&["m3"]]).await?;
@@ -272,7 +272,7 @@ pub(crate) async fn after_the_delay(hub: Arc<Hub>) -> Result<()> {
     let root = policy(&site).await?;
     let delay = json!({ "delayAfterRunSeconds": 8 });
     let automation = automation(&site, "automation", "everyEvent", delay).await?;
-    all_say(&root, &CLUSTERS, "Compliant").await?;
+    report_all(&root, &CLUSTERS, "Compliant").await?;
     root.is("Compliant").await?;
     root.reports("m1", "NonCompliant").await?;
     automation.targets_are(&[&["m1"]]).await?;

@@ -132,7 +132,7 @@ pub(crate) async fn censored(world: Arc<Evaluator>) -> Result<()> {
 
 /// No message of being compliant until the status is what the policy wants.
 async fn never_compliant(policy: &reeve_scenarios::Subject<'_>) -> Result<()> {
-    steadily("it never says that it is Compliant", || async {
+    steadily("it is never Compliant", || async {
         for messages in [
             policy.observed().await?.history(),
             policy.parent_messages().await?,

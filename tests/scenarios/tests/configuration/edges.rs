@@ -6,8 +6,8 @@ use anyhow::{Context, Result, ensure};
 use reeve_scenarios::{Evaluator, same, spec, steadily, within};
 use serde_json::{Value, json};
 
-/// 3: what a must-not-have only looked at is not the policy's to take with it.
-pub(crate) async fn innocent(world: Arc<Evaluator>) -> Result<()> {
+/// An object that a mustnothave template only compared is not pruned with the policy.
+pub(crate) async fn unrelated_object(world: Arc<Evaluator>) -> Result<()> {
     world.namespaces(&["rough-3"]).await?;
     let map = |name: &str, data: &str| {
         format!(
@@ -48,7 +48,7 @@ object-templates:
     .await
 }
 
-/// 25: the policy's own events say what there is to say, to the letter and to the limit.
+/// The policy's own events have the whole message, up to its limit.
 pub(crate) async fn own_events(world: Arc<Evaluator>) -> Result<()> {
     let policy = world.policy("rough-edge-25-events");
     let percent = "{apiVersion: example.com/v1, kind: Odd%dKind, metadata: {name: x}}";
@@ -86,7 +86,7 @@ pub(crate) async fn own_events(world: Arc<Evaluator>) -> Result<()> {
     .await
 }
 
-/// 6: a name that a template makes is the same name in every namespace.
+/// A name that a template renders is the same in every namespace.
 pub(crate) async fn templated_name(world: Arc<Evaluator>) -> Result<()> {
     let namespaces = ["rough-6-a", "rough-6-b", "rough-6-c"];
     world.namespaces(&namespaces).await?;
@@ -117,7 +117,7 @@ pub(crate) async fn templated_name(world: Arc<Evaluator>) -> Result<()> {
     Ok(())
 }
 
-/// 7: kubectl's record of what was applied stays where it is.
+/// The last-applied annotation of kubectl stays.
 pub(crate) async fn last_applied(world: Arc<Evaluator>) -> Result<()> {
     world.namespaces(&["rough-7"]).await?;
     let applied = r#"{"apiVersion":"v1","kind":"ConfigMap","data":{"a":"old"}}"#;
@@ -165,7 +165,7 @@ pub(crate) async fn last_applied(world: Arc<Evaluator>) -> Result<()> {
     Ok(())
 }
 
-/// 14: a status is checked, also where nothing keeps a controller from writing it.
+/// A status is compared, but never written, also without a status subresource.
 pub(crate) async fn status_is_not_written(world: Arc<Evaluator>) -> Result<()> {
     let (api, kind) = ("config.openshift.io/v1", "ClusterVersion");
     let version = |spec: &str, status: &str| {
@@ -202,7 +202,7 @@ pub(crate) async fn status_is_not_written(world: Arc<Evaluator>) -> Result<()> {
     Ok(())
 }
 
-/// 19: what could not be pruned is not forgotten.
+/// An object whose pruning failed is pruned later.
 pub(crate) async fn failed_prune(world: Arc<Evaluator>) -> Result<()> {
     world.namespaces(&["rough-19"]).await?;
     let wanting = |name: &str| {
@@ -240,7 +240,7 @@ pub(crate) async fn failed_prune(world: Arc<Evaluator>) -> Result<()> {
     Ok(())
 }
 
-/// 20: what could not be made was not created by the policy.
+/// An object whose creation failed does not count as created by the policy.
 pub(crate) async fn failed_creation(world: Arc<Evaluator>) -> Result<()> {
     let map =
         "{apiVersion: v1, kind: ConfigMap, metadata: {name: map, namespace: rough-20-absent}}";
@@ -259,7 +259,7 @@ pub(crate) async fn failed_creation(world: Arc<Evaluator>) -> Result<()> {
     policy.remove().await
 }
 
-/// 16: items that make no sense are observed to make none.
+/// Invalid items of `object-templates-raw` are reported.
 pub(crate) async fn raw_nonsense(world: Arc<Evaluator>) -> Result<()> {
     let policy = world.policy("rough-edge-16-raw");
     let sound = "- complianceType: musthave
@@ -296,7 +296,7 @@ pub(crate) async fn raw_nonsense(world: Arc<Evaluator>) -> Result<()> {
     Ok(())
 }
 
-/// 30: a kind that is removed is not believed in, and one that is back is.
+/// A removed kind is unserved, and a restored one is served again.
 pub(crate) async fn removed_kind(world: Arc<Evaluator>) -> Result<()> {
     let definition = "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

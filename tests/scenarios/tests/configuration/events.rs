@@ -21,7 +21,10 @@ spec:
 async fn reported(policy: &Subject<'_>, want: &[&str]) -> Result<()> {
     let exactly = || async {
         let reported = policy.parent_messages().await?;
-        ensure!(reported == want, "the parent was told {reported:#?}");
+        ensure!(
+            reported == want,
+            "the events of the parent are {reported:#?}"
+        );
         let mut history = policy.observed().await?.history();
         history.reverse();
         ensure!(
@@ -31,11 +34,11 @@ async fn reported(policy: &Subject<'_>, want: &[&str]) -> Result<()> {
         Ok(())
     };
     within(
-        format!("{} told its parent {want:#?}", policy.name()),
+        format!("{} reported {want:#?} to its parent", policy.name()),
         exactly,
     )
     .await?;
-    reeve_scenarios::steadily("nothing more is told", exactly).await?;
+    reeve_scenarios::steadily("no more events are emitted", exactly).await?;
     for event in policy.parent_events().await? {
         let type_ = if event
             .message

@@ -28,14 +28,14 @@ pub(crate) async fn unknown_field(world: Arc<Evaluator>) -> Result<()> {
     let observed = policy.reports(&creating).await?;
     same("the reason", observed.reason(0), "K8s creation error")?;
     let (history, reported) = (observed.history(), policy.parent_messages().await?);
-    steadily("it is said once", || async {
+    steadily("it is reported once", || async {
         same(
             "the history",
             policy.observed().await?.history(),
             history.clone(),
         )?;
         same(
-            "what the parent was told",
+            "the events of the parent",
             policy.parent_messages().await?,
             reported.clone(),
         )
@@ -202,7 +202,7 @@ object-templates:
             policy.parent_messages().await?,
         );
         ensure!(cut(&history), "the history is {history:#?}");
-        ensure!(cut(&reported), "the parent was told {reported:#?}");
+        ensure!(cut(&reported), "the events of the parent are {reported:#?}");
         Ok(())
     })
     .await

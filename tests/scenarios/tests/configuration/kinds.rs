@@ -362,11 +362,11 @@ pub(crate) async fn no_api_version(world: Arc<Evaluator>) -> Result<()> {
          policy case35-nothing; violation - {}",
         unmapped("NotThere", "example.com/v1")
     );
-    within("the parent is told of both", || async {
+    within("both are reported to the parent", || async {
         let reported = policy.parent_messages().await?;
         ensure!(
             reported.last() == Some(&message),
-            "it was told {reported:#?}"
+            "the events of the parent are {reported:#?}"
         );
         Ok(())
     })

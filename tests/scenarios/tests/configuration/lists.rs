@@ -31,7 +31,7 @@ pub(crate) async fn containers(world: Arc<Evaluator>) -> Result<()> {
     let both = "- {name: one, image: 'one:1'}\n- {name: two, image: 'two:1', ports: [{containerPort: 80}]}";
     world.apply(&pod("containers", both)).await?;
     let policy = world.policy("case12-containers");
-    // Two items of one name are one item, whatever else they say.
+    // Two items of one name are one item, whatever other fields they have.
     let newer = pod("containers", "- {name: one, image: 'one:2'}");
     policy
         .apply(&spec("inform", &[("musthave", &newer)]))

@@ -181,7 +181,10 @@ pub(crate) async fn held_by_a_finalizer(world: Arc<Evaluator>) -> Result<()> {
     let message = "Failed to delete objects: /v1, Kind=Pod \"held\" in namespace case20";
     let observed = within("it is Terminating", || async {
         let observed = subject.observed().await?;
-        ensure!(observed.compliance() == "Terminating", "it says {observed}");
+        ensure!(
+            observed.compliance() == "Terminating",
+            "the status is {observed}"
+        );
         Ok(observed)
     })
     .await?;

@@ -100,10 +100,10 @@ pub(crate) async fn unwatchable(world: Arc<Evaluator>) -> Result<()> {
     let (one, two) = (observed.message(0), observed.message(1));
     ensure!(
         one.starts_with(first) && one.ends_with(UNWATCHABLE),
-        "the first says {one}"
+        "the first status is {one}"
     );
     let second = format!("{UNWATCHABLE} - this template may require evaluationInterval to be set");
-    ensure!(two.contains(&second), "the second says {two}");
+    ensure!(two.contains(&second), "the second status is {two}");
 
     let polling = |action| {
         spec(action, &templates) + "evaluationInterval: {compliant: 5s, noncompliant: 5s}\n"

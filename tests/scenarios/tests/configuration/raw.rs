@@ -115,7 +115,7 @@ pub(crate) async fn empty(world: Arc<Evaluator>) -> Result<()> {
     same("the message", observed.message(0), message)?;
     same("the reason", observed.reason(0), "No object templates")?;
     let want = format!("Compliant; notification - {message}");
-    steadily("the parent is told once", || async {
+    steadily("it is reported to the parent once", || async {
         same(
             "the messages",
             policy.parent_messages().await?,

@@ -196,7 +196,7 @@ pub(crate) async fn errors(world: Arc<Evaluator>) -> Result<()> {
         let observed = subject.is("NonCompliant").await?;
         ensure!(
             observed.message(0).ends_with(ends),
-            "it says {}",
+            "the status is {}",
             observed.message(0)
         );
         same(
@@ -225,7 +225,7 @@ object-templates:
     let ends = "tmpl:4:12: executing \"tmpl\" at <.ObjectName>: can't evaluate field ObjectName in type struct {}";
     ensure!(
         observed.message(0).ends_with(ends),
-        "it says {}",
+        "the status is {}",
         observed.message(0)
     );
     Ok(())
@@ -273,7 +273,7 @@ object-templates:
 
 /// `.Object`, read by watching or by asking, chosen by name or by label.
 pub(crate) async fn object_variable(world: Arc<Evaluator>) -> Result<()> {
-    for (interval, way) in [
+    for (interval, proxy) in [
         ("", "watch"),
         (
             "evaluationInterval: {compliant: 5s, noncompliant: 5s}\n",
@@ -282,7 +282,7 @@ pub(crate) async fn object_variable(world: Arc<Evaluator>) -> Result<()> {
     ] {
         for select in [true, false] {
             let namespace = format!(
-                "case44-object-{way}-{}",
+                "case44-object-{proxy}-{}",
                 if select { "select" } else { "name" }
             );
             let names: &[&str] = if select {

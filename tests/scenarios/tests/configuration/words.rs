@@ -36,7 +36,7 @@ fn policy(namespace: &str, words: &str, more: &str) -> String {
 
 /// Waits until history and parent have this message as their newest.
 async fn publishes(policy: &Subject<'_>, message: &str) -> Result<()> {
-    within(format!("{} tells {message:?}", policy.name()), || async {
+    within(format!("{} reports {message:?}", policy.name()), || async {
         let history = policy.observed().await?.history();
         ensure!(
             history.first().is_some_and(|newest| newest == message),
@@ -45,7 +45,7 @@ async fn publishes(policy: &Subject<'_>, message: &str) -> Result<()> {
         let reported = policy.parent_messages().await?;
         ensure!(
             reported.last().is_some_and(|newest| newest == message),
-            "the parent was told {reported:#?}"
+            "the events of the parent are {reported:#?}"
         );
         Ok(())
     })
@@ -59,12 +59,15 @@ pub(crate) async fn unparsable(world: Arc<Evaluator>) -> Result<()> {
     let subject = world.policy("case41-bad");
     subject.apply(&policy("case41-bad", "{{ hello", "")).await?;
     subject.is("NonCompliant").await?;
-    let begins = format!(
+    let value_starts_with = format!(
         "{MISSING} case41-bad (failure processing the custom message: failed to parse custom template: "
     );
-    let reported =
-        |messages: &[String]| messages.iter().any(|message| message.starts_with(&begins));
-    within("the default message tells of the failure", || async {
+    let reported = |messages: &[String]| {
+        messages
+            .iter()
+            .any(|message| message.starts_with(&value_starts_with))
+    };
+    within("the default message reports the failure", || async {
         let (history, reported_parent) = (
             subject.observed().await?.history(),
             subject.parent_messages().await?,

@@ -1,7 +1,7 @@
 //! Who may do what, and what is admitted.
 
-use crate::play::Outcome::{Immutable, Updated};
-use crate::play::{Item, PLAIN};
+use crate::harness::Outcome::{Immutable, Updated};
+use crate::harness::{Item, PLAIN};
 
 pub(crate) const ROLE: Item = Item {
     text: "apiVersion: rbac.authorization.k8s.io/v1

@@ -1,7 +1,7 @@
 //! Kinds of users' own.
 
-use crate::play::Outcome::{Immutable, Updated};
-use crate::play::{Item, PLAIN};
+use crate::harness::Outcome::{Immutable, Updated};
+use crate::harness::{Item, PLAIN};
 
 const GADGETS: &str = "apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition

@@ -1,7 +1,7 @@
 //! How much there may be, and where it is kept.
 
-use crate::play::Outcome::{Immutable, Refused, Updated};
-use crate::play::{Item, PLAIN};
+use crate::harness::Outcome::{Immutable, Refused, Updated};
+use crate::harness::{Item, PLAIN};
 
 pub(crate) const LIMIT_RANGE: Item = Item {
     text: "apiVersion: v1

@@ -3,10 +3,10 @@
 
 mod access;
 mod custom;
+mod harness;
 mod leaves;
 mod limits;
 mod network;
-mod play;
 mod settings;
 mod workloads;
 
@@ -18,7 +18,7 @@ use reeve_scenarios::{Evaluator, Scenario, run_on_evaluator, scenario};
 macro_rules! corpus {
     ($($name:ident: $item:path,)*) => {
         vec![$(scenario(stringify!($name), |world| {
-            Box::pin(play::play(world, stringify!($name), &$item))
+            Box::pin(harness::run(world, stringify!($name), &$item))
         })),*]
     };
 }

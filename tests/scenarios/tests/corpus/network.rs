@@ -1,7 +1,7 @@
 //! What connects.
 
-use crate::play::Outcome::{Immutable, Updated};
-use crate::play::{Item, PLAIN};
+use crate::harness::Outcome::{Immutable, Updated};
+use crate::harness::{Item, PLAIN};
 
 pub(crate) const CLUSTER_IP: Item = Item {
     text: "apiVersion: v1

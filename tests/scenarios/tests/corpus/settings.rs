@@ -1,7 +1,7 @@
 //! Texts of all sorts.
 
-use crate::play::Outcome::{Immutable, Refused, Updated};
-use crate::play::{Item, PLAIN};
+use crate::harness::Outcome::{Immutable, Refused, Updated};
+use crate::harness::{Item, PLAIN};
 
 pub(crate) const CONFIG_MAP: Item = Item {
     text: "apiVersion: v1

@@ -1,7 +1,7 @@
 //! What runs.
 
-use crate::play::Outcome::{Immutable, Updated};
-use crate::play::{Item, PLAIN};
+use crate::harness::Outcome::{Immutable, Updated};
+use crate::harness::{Item, PLAIN};
 
 pub(crate) const DEPLOYMENT: Item = Item {
     text: "apiVersion: apps/v1
@@ -144,7 +144,7 @@ spec:
           - {name: job, image: job, args: ['--count', '0'], resources: {limits: {cpu: 0.1, memory: 128974848}}}
 ",
     changes: &[
-        ("/spec/schedule", super::play::Outcome::Immutable),
+        ("/spec/schedule", super::harness::Outcome::Immutable),
         ("/spec/suspend", Updated),
         ("/spec/successfulJobsHistoryLimit", Updated),
     ],

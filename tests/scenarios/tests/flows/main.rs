@@ -27,7 +27,7 @@ fn main() -> ExitCode {
         scenario("c_role_mustonlyhave", |w| {
             Box::pin(roles::must_only_have(w))
         }),
-        scenario("d_a_deleted_object_is_back_within_a_second", |w| {
+        scenario("d_deleted_object_is_recreated_within_a_second", |w| {
             Box::pin(drift::deleted(w))
         }),
         scenario("d_an_edited_object_is_restored_within_a_second", |w| {
@@ -42,10 +42,10 @@ fn main() -> ExitCode {
         scenario("f_a_cluster_added_and_removed", |w| {
             Box::pin(removal::cluster(w))
         }),
-        scenario("g_a_template_that_cannot_be_decoded", |w| {
+        scenario("g_undecodable_template", |w| {
             Box::pin(broken::undecodable(w))
         }),
-        scenario("g_a_template_that_the_api_server_refuses", |w| {
+        scenario("g_template_rejected_by_api_server", |w| {
             Box::pin(broken::refused(w))
         }),
         scenario("g_duplicate_template_names", |w| {

@@ -44,7 +44,7 @@ pub(crate) async fn must_have(world: Arc<World>) -> Result<()> {
 
     // More rules than asked for are no violation; other verbs in the rule are.
     policy.remediate("inform").await?;
-    policy.acts("c1", name, "inform").await?;
+    policy.wait_for_remediation("c1", name, "inform").await?;
     let plane = &world.cluster("c1")?.plane;
     let mut extended = role(name, &["list", "get"]);
     let extra = json!({ "apiGroups": [""], "resources": ["pods"], "verbs": ["get"] });
@@ -123,7 +123,9 @@ pub(crate) async fn must_only_have(world: Arc<World>) -> Result<()> {
         .await?;
 
     policy.remediate("inform").await?;
-    policy.acts("c1", template, "inform").await?;
+    policy
+        .wait_for_remediation("c1", template, "inform")
+        .await?;
     let plane = &world.cluster("c1")?.plane;
     let exact = ["get", "list", "watch", "delete", "patch"];
     let mut reordered = exact;

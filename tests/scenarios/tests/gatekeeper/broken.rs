@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::Result;
 use reeve_scenarios::guarded::{Guarded, annotated, constraint, template as template_of};
-use reeve_scenarios::script::{BROKEN, HANDS_OFF, TEMPLATES, template_status};
+use reeve_scenarios::script::{BROKEN, IGNORED, TEMPLATES, template_status};
 use reeve_scenarios::{same, steadily};
 use serde_json::json;
 
@@ -65,9 +65,9 @@ pub(crate) async fn not_yet(world: Arc<Guarded>) -> Result<()> {
     policy.apply("inform", &[template_of(kind)]).await?;
     policy.reports("roughedge21a", &made(kind)).await?;
     // What has been observed once is not observed again.
-    steadily("it is said once", || async {
+    steadily("it is reported once", || async {
         same(
-            "what was told",
+            "the reports",
             policy.reported("roughedge21a").await?,
             vec![made(kind)],
         )
@@ -79,9 +79,7 @@ pub(crate) async fn not_yet(world: Arc<Guarded>) -> Result<()> {
 pub(crate) async fn never(world: Arc<Guarded>) -> Result<()> {
     let kind = "RoughEdge21b";
     let policy = world.policy("rough-edge-21b");
-    policy
-        .apply("inform", &[annotated(kind, HANDS_OFF)])
-        .await?;
+    policy.apply("inform", &[annotated(kind, IGNORED)]).await?;
     let found = policy.template(kind).await?;
     let missing = "NonCompliant; template-error; Failed to retrieve status.created from ConstraintTemplate \
         roughedge21b: <nil>";
@@ -108,9 +106,9 @@ pub(crate) async fn foreign(world: Arc<Guarded>) -> Result<()> {
     let taken = "NonCompliant; template-error; Template name must be unique. Policy template with kind: \
         ConstraintTemplate name: roughedge21c already exists outside of a Policy";
     policy.reports("roughedge21c", taken).await?;
-    steadily("only that is told", || async {
+    steadily("only that is reported", || async {
         same(
-            "what was told",
+            "the reports",
             policy.reported("roughedge21c").await?,
             vec![taken],
         )
@@ -121,12 +119,10 @@ pub(crate) async fn foreign(world: Arc<Guarded>) -> Result<()> {
     world.managed.delete(&template_of(kind).to_string()).await
 }
 
-pub(crate) async fn hesitant(world: Arc<Guarded>) -> Result<()> {
+pub(crate) async fn unread_template(world: Arc<Guarded>) -> Result<()> {
     let kind = "RoughEdge21d";
     let policy = world.policy("rough-edge-21d");
-    policy
-        .apply("inform", &[annotated(kind, HANDS_OFF)])
-        .await?;
+    policy.apply("inform", &[annotated(kind, IGNORED)]).await?;
     let found = policy.template(kind).await?;
     // What Gatekeeper writes before it has read the template.
     let status = json!({ "status": { "created": false } });
@@ -135,9 +131,9 @@ pub(crate) async fn hesitant(world: Arc<Guarded>) -> Result<()> {
         .managed
         .patch_status(api, of, None, "roughedge21d", status)
         .await?;
-    steadily("nothing is told", || async {
+    steadily("nothing is reported", || async {
         same(
-            "what was told",
+            "the reports",
             policy.reported("roughedge21d").await?,
             Vec::<String>::new(),
         )
@@ -146,7 +142,7 @@ pub(crate) async fn hesitant(world: Arc<Guarded>) -> Result<()> {
     template_status(&world.managed, &found, true).await?;
     policy.reports("roughedge21d", &made(kind)).await?;
     same(
-        "what was told",
+        "the reports",
         policy.reported("roughedge21d").await?,
         vec![made(kind)],
     )?;

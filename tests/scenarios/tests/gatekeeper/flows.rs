@@ -139,11 +139,11 @@ pub(crate) async fn enforced(world: Arc<Guarded>) -> Result<()> {
     let _alone = world.webhook().await;
     let templates = [template(kind), constraint(kind, name)];
     policy.apply("", &templates).await?;
-    policy.acts(kind, name, "dryrun").await?;
+    policy.wait_for_remediation(kind, name, "dryrun").await?;
     policy.apply("inform", &templates).await?;
-    policy.acts(kind, name, "warn").await?;
+    policy.wait_for_remediation(kind, name, "warn").await?;
     policy.apply("Enforce", &templates).await?;
-    policy.acts(kind, name, "deny").await?;
+    policy.wait_for_remediation(kind, name, "deny").await?;
     let found = [Violation {
         namespace: "cups",
         name: "one",
@@ -153,13 +153,13 @@ pub(crate) async fn enforced(world: Arc<Guarded>) -> Result<()> {
     policy
         .reports(name, "NonCompliant; deny - no (on ConfigMap cups/one)")
         .await?;
-    // A stranger's change is undone.
+    // A change by another user is reverted.
     let other = json!({ "spec": { "enforcementAction": "dryrun" } });
     world
         .managed
         .patch(CONSTRAINTS, kind, None, name, other)
         .await?;
-    policy.acts(kind, name, "deny").await?;
+    policy.wait_for_remediation(kind, name, "deny").await?;
     audit(&world.managed, kind, name, &[]).await?;
     policy.reports(name, CLEAN).await?;
     policy.remove().await
@@ -228,7 +228,10 @@ pub(crate) async fn notes(world: Arc<Guarded>) -> Result<()> {
             .await?;
         for template in ["casec17e", name] {
             let history = policy.history(template).await?;
-            ensure!(history.len() < 5, "{template} says {history:#?}");
+            ensure!(
+                history.len() < 5,
+                "the history of {template} is {history:#?}"
+            );
         }
         Ok(())
     })

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::guarded::{Guard, Guarded, NAMESPACES, annotated, constraint, template};
-use reeve_scenarios::script::{CONSTRAINTS, HANDS_OFF, TEMPLATES, Violation, audit};
+use reeve_scenarios::script::{CONSTRAINTS, IGNORED, TEMPLATES, Violation, audit};
 use reeve_scenarios::{same, steadily, within};
 use serde_json::json;
 
@@ -110,7 +110,9 @@ pub(crate) async fn two_addons(world: Arc<Guarded>) -> Result<()> {
                 ],
             )
             .await?;
-        policy.acts(kinds[index], names[index], "deny").await?;
+        policy
+            .wait_for_remediation(kinds[index], names[index], "deny")
+            .await?;
     }
     steadily("neither prunes the other's", || async {
         let now = (
@@ -151,7 +153,7 @@ pub(crate) async fn failed_update(world: Arc<Guarded>) -> Result<()> {
         let newest = history.first().map_or("", String::as_str);
         let refusal =
             format!("NonCompliant; template-error; Failed to update policy template {name}: ");
-        ensure!(newest.starts_with(&refusal), "it says {history:#?}");
+        ensure!(newest.starts_with(&refusal), "the history is {history:#?}");
         Ok(())
     })
     .await?;
@@ -164,9 +166,7 @@ pub(crate) async fn failed_update(world: Arc<Guarded>) -> Result<()> {
 pub(crate) async fn finalizer_first(world: Arc<Guarded>) -> Result<()> {
     let kind = "RoughEdge05b";
     let policy = world.policy("rough-edge-05b");
-    policy
-        .apply("inform", &[annotated(kind, HANDS_OFF)])
-        .await?;
+    policy.apply("inform", &[annotated(kind, IGNORED)]).await?;
     // Gatekeeper never reports that it has read it, so nothing has succeeded.
     policy.template(kind).await?;
     has_finalizer(&policy).await?;
@@ -199,11 +199,11 @@ pub(crate) async fn of_another_policy(world: Arc<Guarded>) -> Result<()> {
         .reports(name, "NonCompliant; warn - no (on ConfigMap cups/one)")
         .await?;
     steadily("the audit is not the second one's", || async {
-        same("what was told", second.reported(name).await?, vec![taken])
+        same("the reports", second.reported(name).await?, vec![taken])
     })
     .await?;
     second.remove().await?;
-    first.acts(kind, name, "warn").await?;
+    first.wait_for_remediation(kind, name, "warn").await?;
     first.remove().await?;
     first.lost(CONSTRAINTS, kind, name).await
 }

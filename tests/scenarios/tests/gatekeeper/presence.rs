@@ -119,12 +119,12 @@ pub(crate) async fn restarts(world: Arc<Guarded>) -> Result<()> {
     );
     running.component().restart()?;
     let mut running = running.ready().await?;
-    steadily("nothing is told twice", || async {
+    steadily("nothing is reported twice", || async {
         let now = (
             policy.reported(name).await?,
             policy.reported("casec17n").await?,
         );
-        same("what was told", &now, &before)
+        same("the reports", &now, &before)
     })
     .await?;
     // What happened meanwhile is reported.
@@ -145,7 +145,7 @@ pub(crate) async fn on_hub(world: Arc<Guarded>) -> Result<()> {
     policy
         .apply("enforce", &[template(kind), constraint(kind, name)])
         .await?;
-    policy.acts(kind, name, "deny").await?;
+    policy.wait_for_remediation(kind, name, "deny").await?;
     let _alone = world.webhook().await;
     let found = [Violation {
         namespace: "",

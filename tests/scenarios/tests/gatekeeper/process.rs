@@ -102,9 +102,9 @@ pub(crate) async fn audits(world: Arc<Guarded>) -> Result<()> {
     policy.root_is("Compliant").await?;
     let history = policy.history(CLUSTER, name).await?;
     let twice = history.windows(2).find(|pair| pair[0] == pair[1]);
-    ensure!(twice.is_none(), "said twice: {history:#?}");
+    ensure!(twice.is_none(), "reported twice: {history:#?}");
     same(
-        "what is said of the template",
+        "the reports of the template",
         policy.history(CLUSTER, "casec17k").await?,
         vec![made(kind)],
     )?;

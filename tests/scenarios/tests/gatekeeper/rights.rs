@@ -95,7 +95,7 @@ pub(crate) async fn suffice(world: Arc<Guarded>) -> Result<()> {
     policy
         .apply("enforce", &[template(kind), constraint(kind, name)])
         .await?;
-    policy.acts(kind, name, "deny").await?;
+    policy.wait_for_remediation(kind, name, "deny").await?;
     let found = [Violation {
         namespace: "cups",
         name: "one",
@@ -108,7 +108,7 @@ pub(crate) async fn suffice(world: Arc<Guarded>) -> Result<()> {
     policy
         .apply("inform", &[template(kind), constraint(kind, name)])
         .await?;
-    policy.acts(kind, name, "warn").await?;
+    policy.wait_for_remediation(kind, name, "warn").await?;
     drop(alone);
     audit(&world.managed, kind, name, &[]).await?;
     policy.hub_reports(name, CLEAN).await?;

@@ -17,7 +17,7 @@ const V1: &str = "policy.open-cluster-management.io/v1";
 const DEPLOYMENTS: &str = "open-cluster-management-agent-addon";
 const FOREIGN: &str = "example.com/keep";
 
-pub(crate) async fn lets_go(world: Arc<Guarded>) -> Result<()> {
+pub(crate) async fn finalizers_are_removed(world: Arc<Guarded>) -> Result<()> {
     let (kind, name, namespace) = ("CaseC18", "case-c18", "case-c18-addon");
     let deployment = json!({
         "apiVersion": "apps/v1", "kind": "Deployment",

@@ -43,20 +43,26 @@ pub(crate) async fn odd(world: Arc<Guarded>) -> Result<()> {
         // Merge patches drop nulls in objects, not in lists; a later audit replaces the list.
         let fields = json!({ "totalViolations": 2, "violations": [entry, good] });
         audit_raw(&world.managed, kind, name, fields).await?;
-        within(format!("the good one is told beside {entry}"), || async {
-            let history = policy.history(name).await?;
-            let newest = history.first().map_or("", String::as_str);
-            ensure!(newest.starts_with("NonCompliant; "), "it says {history:#?}");
-            ensure!(
-                newest.contains("warn - no (on ConfigMap cups/one)"),
-                "it says {history:#?}"
-            );
-            ensure!(
-                !newest.contains("<nil>") && !newest.contains("%!"),
-                "it says {history:#?}"
-            );
-            Ok(())
-        })
+        within(
+            format!("the valid one is reported beside {entry}"),
+            || async {
+                let history = policy.history(name).await?;
+                let newest = history.first().map_or("", String::as_str);
+                ensure!(
+                    newest.starts_with("NonCompliant; "),
+                    "the history is {history:#?}"
+                );
+                ensure!(
+                    newest.contains("warn - no (on ConfigMap cups/one)"),
+                    "the history is {history:#?}"
+                );
+                ensure!(
+                    !newest.contains("<nil>") && !newest.contains("%!"),
+                    "the history is {history:#?}"
+                );
+                Ok(())
+            },
+        )
         .await?;
         audit(&world.managed, kind, name, &[]).await?;
         policy.reports(name, CLEAN).await?;
@@ -78,7 +84,7 @@ pub(crate) async fn no_list(world: Arc<Guarded>) -> Result<()> {
     // No number: not audited; what was observed stays.
     let fields = json!({ "totalViolations": "one", "violations": null });
     audit_raw(&world.managed, kind, name, fields).await?;
-    steadily("nothing new is said", || async {
+    steadily("nothing new is reported", || async {
         same(
             "the newest",
             policy.history(name).await?.first().map(String::as_str),

@@ -19,7 +19,7 @@ pub(crate) async fn disabled(world: Arc<Guarded>) -> Result<()> {
     policy
         .apply("enforce", &[template(kind), constraint(kind, name)])
         .await?;
-    policy.acts(kind, name, "deny").await?;
+    policy.wait_for_remediation(kind, name, "deny").await?;
     let found = [Violation {
         namespace: "cups",
         name: "one",
@@ -43,7 +43,7 @@ pub(crate) async fn disabled(world: Arc<Guarded>) -> Result<()> {
     policy
         .apply("inform", &[template(kind), constraint(kind, name)])
         .await?;
-    policy.acts(kind, name, "warn").await?;
+    policy.wait_for_remediation(kind, name, "warn").await?;
     audit(&world.managed, kind, name, &[]).await?;
     policy.reports(name, CLEAN).await?;
     name_webhook(&world.managed, WEBHOOK).await?;
@@ -63,7 +63,7 @@ pub(crate) async fn watched(world: Arc<Guarded>) -> Result<()> {
     policy
         .apply("enforce", &[template(kind), constraint(kind, name)])
         .await?;
-    policy.acts(kind, name, "deny").await?;
+    policy.wait_for_remediation(kind, name, "deny").await?;
     audit(&quiet, kind, name, &[]).await?;
     policy.reports(name, CLEAN).await?;
     // Gatekeeper audits no more: only the webhook changes.

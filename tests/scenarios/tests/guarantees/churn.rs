@@ -57,12 +57,12 @@ data: {wanted: x}
         "it was evaluated {more} times during {writes} writes"
     );
     same(
-        "what the parent was told",
+        "the events of the parent",
         &policy.parent_messages().await?,
         &parents,
     )?;
     same(
-        "what the policy says of itself",
+        "the events of the policy itself",
         &policy.own_messages().await?,
         &own,
     )?;

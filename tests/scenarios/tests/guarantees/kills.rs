@@ -27,7 +27,7 @@ pub(crate) async fn fifty(world: Arc<Evaluator>) -> Result<()> {
     let mut controller =
         Controller::start(world.plane(), POLICIES, &["--evaluation-backoff=1"]).await?;
     let outcome = phases(&world, &mut controller).await;
-    let outcome = controller.vouch(outcome);
+    let outcome = controller.with_log(outcome);
     controller.stop().await?;
     outcome
 }

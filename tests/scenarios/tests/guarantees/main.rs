@@ -14,10 +14,9 @@ fn main() -> ExitCode {
         scenario("churn_two_minutes_of_writes_beside_a_policy", |world| {
             Box::pin(churn::beside_a_policy(world))
         }),
-        scenario(
-            "secrets_nothing_that_is_emitted_holds_a_plaintext",
-            |world| Box::pin(secrets::nowhere(world)),
-        ),
+        scenario("secrets_no_output_has_a_plaintext", |world| {
+            Box::pin(secrets::nowhere(world))
+        }),
         scenario("kills_fifty_while_enforcing_and_pruning", |world| {
             Box::pin(kills::fifty(world))
         }),

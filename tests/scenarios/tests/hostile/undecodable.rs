@@ -59,7 +59,7 @@ pub(crate) async fn named(world: Arc<Mutex<World>>) -> Result<()> {
     );
     let why = "cannot decode ControllerRevision default/broken-revision: invalid JSON";
     let status = eventually(
-        "the policy says that the object cannot be read",
+        "the policy reports that the object cannot be read",
         SOON,
         || async {
             let found = cluster
@@ -67,7 +67,7 @@ pub(crate) async fn named(world: Arc<Mutex<World>>) -> Result<()> {
                 .get(api, kind, Some(CLUSTER), "broken-revision")
                 .await?;
             let status = found.context("no policy")?.data["status"].to_string();
-            ensure!(status.contains(why), "it says {status}");
+            ensure!(status.contains(why), "the status is {status}");
             Ok(status)
         },
     )

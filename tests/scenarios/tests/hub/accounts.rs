@@ -97,7 +97,7 @@ pub(crate) async fn own_rights(world: Arc<Hubs>) -> Result<()> {
     // Without the account the same template reaches no further than its namespace.
     root.patch(json!({ "spec": { "hubTemplateOptions": null } }))
         .await?;
-    root.fails("m1", "the namespace argument is restricted to case-e33")
+    root.has_error("m1", "the namespace argument is restricted to case-e33")
         .await?;
     root.patch(json!({ "spec": { "hubTemplateOptions": { "serviceAccountName": "reader" } } }))
         .await?;
@@ -155,7 +155,7 @@ async fn forbidden(site: &Site<'_>, root: &Root<'_>, vault: &str) -> Result<()> 
          GroupVersion=v1, Kind=Secret, Namespace={vault}, Name=postgres-cert",
         site.name
     );
-    let error = root.fails("m1", "ensure the client").await?;
+    let error = root.has_error("m1", "ensure the client").await?;
     ensure!(
         error.ends_with(&want),
         "it is\n{error}\nand should end with\n{want}"
@@ -206,7 +206,7 @@ pub(crate) async fn refusals_are_shared_by_replicas(world: Arc<Hubs>) -> Result<
     site.placed(Via::Placement, "choice", "policy", &clusters)
         .await?;
     for cluster in &clusters {
-        root.fails(cluster, "ensure the client").await?;
+        root.has_error(cluster, "ensure the client").await?;
     }
     tokio::time::sleep(WHILE).await;
     let count = refused_reads(audit, mark, &vault.name)?;
@@ -228,7 +228,7 @@ pub(crate) async fn without_rights(world: Arc<Hubs>) -> Result<()> {
     root.errors_are("m1", &[None]).await
 }
 
-/// 20: rights may come later, for a replica that was made without them too.
+/// A replica that was written without rights is rendered again once they are granted.
 pub(crate) async fn rights_come_later(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-20", &["m1"]).await?;
     account(&site, "reader").await?;
@@ -283,7 +283,7 @@ pub(crate) async fn made_anew(world: Arc<Hubs>) -> Result<()> {
     // Another account has other rights.
     root.apply(spec("two-reader", &[object(&read("one"))]))
         .await?;
-    let error = root.fails("m1", "ensure the client").await?;
+    let error = root.has_error("m1", "ensure the client").await?;
     ensure!(error.contains("two-reader"), "it is {error}");
     root.apply(spec("two-reader", &[object(&read("two"))]))
         .await?;
@@ -312,7 +312,7 @@ pub(crate) async fn made_anew(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 36: an account that no template needs is not asked for anything.
+/// No token is requested for an account that no template needs.
 pub(crate) async fn unneeded(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-36", &["m1"]).await?;
     let root = site.root("policy");
@@ -337,7 +337,7 @@ pub(crate) async fn unneeded(world: Arc<Hubs>) -> Result<()> {
     // What was asked for is answered a moment before it is in the log.
     within("a token was asked for", || async {
         let tokens = tokens(audit, mark, &site)?;
-        ensure!(!tokens.is_empty(), "the audit log tells of no token");
+        ensure!(!tokens.is_empty(), "the audit log has no token request");
         Ok(())
     })
     .await?;

@@ -45,7 +45,7 @@ pub(crate) async fn decisions(world: Arc<Hubs>, name: &'static str, via: Via) ->
     let (m1, m2) = (on("m1", ""), on("m2", ""));
     let entry = first.entry("choice");
     let both = [m1.clone(), m2.clone()];
-    // E12.
+    // One binding.
     let placement = [entry.clone()];
     root.status_is(observed(&placement, &both[..1])).await?;
     first.decides(&["m1", "m2"]).await?;
@@ -54,7 +54,7 @@ pub(crate) async fn decisions(world: Arc<Hubs>, name: &'static str, via: Via) ->
     root.status_is(observed(&placement, &both[1..])).await?;
     first.decides(&["m1"]).await?;
     root.status_is(observed(&placement, &both[..1])).await?;
-    // E13: a second binding.
+    // A second binding.
     let second = site.placed(via, "choice-2", "policy", &[]).await?;
     let placement = [entry, second.entry("choice-2")];
     root.status_is(observed(&placement, &both[..1])).await?;
@@ -62,7 +62,7 @@ pub(crate) async fn decisions(world: Arc<Hubs>, name: &'static str, via: Via) ->
     root.status_is(observed(&placement, &both[..1])).await?;
     second.decides(&["m1", "m2"]).await?;
     root.status_is(observed(&placement, &both)).await?;
-    // E14: what chooses goes, then what binds.
+    // First the placement is deleted, then the binding.
     first.remove().await?;
     let bare = |binding: &str| json!({ "placementBinding": binding });
     let placement = [bare("choice"), second.entry("choice-2")];
@@ -150,21 +150,21 @@ pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
     root.status_is(json!({})).await?;
     let audit = world.hub.plane().audit()?;
     let mark = audit.mark()?;
-    // Much happens, and nothing of it changes what there is to say.
+    // Many changes follow, and none changes the status.
     for round in 0..5 {
         root.annotate("round", &round.to_string()).await?;
         choice
             .decides(if round % 2 == 0 { &[] } else { &["m1"] })
             .await?;
     }
-    steadily("nothing is said anew", || async {
+    steadily("the status is not written again", || async {
         same("its status", root.status().await?, json!({}))
     })
     .await?;
     let mut events = audit.since(mark)?;
     events.retain(|event| event.namespace == site.name && event.name == "policy");
     let looked = count(&events, &AuditQuery::default());
-    ensure!(looked > 0, "the audit log tells nothing of the policy");
+    ensure!(looked > 0, "the audit log has no request for the policy");
     let query = AuditQuery {
         user_agent: Some("governance-policy-propagator"),
         resource: Some("policies/status"),

@@ -16,11 +16,11 @@ fn enforcing(restricted: bool) -> Value {
     fields
 }
 
-async fn acts(root: &Root<'_>, want: &[(&str, &str)]) -> Result<()> {
+async fn wait_for_remediation(root: &Root<'_>, want: &[(&str, &str)]) -> Result<()> {
     let clusters: Vec<&str> = want.iter().map(|(cluster, _)| *cluster).collect();
     root.replicas_are(&clusters).await?;
     for (cluster, action) in want {
-        root.acts(cluster, action).await?;
+        root.wait_for_remediation(cluster, action).await?;
     }
     Ok(())
 }
@@ -47,7 +47,7 @@ pub(crate) async fn selective(world: Arc<Hubs>, name: &'static str, via: Via) ->
     let all = ["m1", "m2", "m3"];
     let some = bound(&site, via, "enforce", enforcing(true), &all).await?;
     let plainly = bound(&site, via, "inform", json!({}), &["m1", "m2"]).await?;
-    acts(&root, &[("m1", "enforce"), ("m2", "enforce")]).await?;
+    wait_for_remediation(&root, &[("m1", "enforce"), ("m2", "enforce")]).await?;
     let (restricted, placing) = (some.entry("enforce"), plainly.entry("inform"));
     let observed = |entries: &[&Value], clusters: &[&str]| {
         let clusters: Vec<Value> = clusters.iter().map(|cluster| on(cluster, "")).collect();
@@ -57,25 +57,25 @@ pub(crate) async fn selective(world: Arc<Hubs>, name: &'static str, via: Via) ->
     root.status_is(observed(&[&restricted, &placing], &["m1", "m2"]))
         .await?;
     some.decides(&["m2"]).await?;
-    acts(&root, &[("m1", "inform"), ("m2", "enforce")]).await?;
+    wait_for_remediation(&root, &[("m1", "inform"), ("m2", "enforce")]).await?;
     root.status_is(observed(&[&restricted, &placing], &["m1", "m2"]))
         .await?;
     plainly.decides(&["m1"]).await?;
-    acts(&root, &[("m1", "inform")]).await?;
+    wait_for_remediation(&root, &[("m1", "inform")]).await?;
     root.status_is(observed(&[&placing], &["m1"])).await?;
     some.decides(&all).await?;
-    acts(&root, &[("m1", "enforce")]).await?;
+    wait_for_remediation(&root, &[("m1", "enforce")]).await?;
     root.replicas_stay(&["m1"]).await?;
     // The binding places by itself, then without overriding anything.
     site.bind("enforce", &some, &POLICY, enforcing(false))
         .await?;
-    acts(
+    wait_for_remediation(
         &root,
         &[("m1", "enforce"), ("m2", "enforce"), ("m3", "enforce")],
     )
     .await?;
     site.bind("enforce", &some, &POLICY, json!({})).await?;
-    acts(
+    wait_for_remediation(
         &root,
         &[("m1", "inform"), ("m2", "inform"), ("m3", "inform")],
     )
@@ -98,18 +98,18 @@ pub(crate) async fn overrides(world: Arc<Hubs>) -> Result<()> {
     root.apply(absent.clone()).await?;
     let capital = json!({ "bindingOverrides": { "remediationAction": "Enforce" } });
     let choice = bound(&site, Via::Rule, "choice", capital, &["m1"]).await?;
-    root.acts("m1", "Enforce").await?;
+    root.wait_for_remediation("m1", "Enforce").await?;
     let mut own = plain();
     own["remediationAction"] = json!("enforce");
     root.apply(own).await?;
-    root.acts("m1", "enforce").await?;
+    root.wait_for_remediation("m1", "enforce").await?;
     root.apply(absent.clone()).await?;
-    root.acts("m1", "Enforce").await?;
+    root.wait_for_remediation("m1", "Enforce").await?;
     choice.bind(&POLICY).await?;
     root.spec_is("m1", &absent).await
 }
 
-/// 2: clusters on which a policy is not placed say nothing of it, and prove nothing.
+/// Clusters on which a policy is not placed have no entry in the status.
 pub(crate) async fn restricted_only(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-02", &["m1", "m2"]).await?;
     let root = site.root("policy");
@@ -129,7 +129,7 @@ pub(crate) async fn restricted_only(world: Arc<Hubs>) -> Result<()> {
     root.replicas_are(&["m1"]).await
 }
 
-/// 3: what remains for a cluster is what places, and not what merely enforces.
+/// The remaining bindings of a cluster are those that place it, not those that only enforce.
 pub(crate) async fn remaining(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-03", &["m1", "m2"]).await?;
     let root = site.root("policy");
@@ -151,7 +151,7 @@ pub(crate) async fn remaining(world: Arc<Hubs>) -> Result<()> {
         "status": [on("m1", ""), m2]
     });
     root.status_is(want).await?;
-    acts(&root, &[("m1", "inform"), ("m2", "enforce")]).await
+    wait_for_remediation(&root, &[("m1", "inform"), ("m2", "enforce")]).await
 }
 
 /// A restricted binding through a set enforces where the set has the policy, and nowhere else.
@@ -167,20 +167,20 @@ pub(crate) async fn through_sets(world: Arc<Hubs>) -> Result<()> {
     set.decides(&["m1", "m2", "m3"]).await?;
     let subjects = [("PolicySet", "set")];
     site.bind("set", &set, &subjects, enforcing(true)).await?;
-    acts(&root, &[("m1", "enforce"), ("m2", "inform")]).await?;
+    wait_for_remediation(&root, &[("m1", "enforce"), ("m2", "inform")]).await?;
     // Without the restriction it places, too; what it overrides follows the set.
     site.bind("set", &set, &subjects, enforcing(false)).await?;
-    acts(
+    wait_for_remediation(
         &root,
         &[("m1", "enforce"), ("m2", "inform"), ("m3", "enforce")],
     )
     .await?;
     site.set("set", &["policy"]).await?;
-    acts(
+    wait_for_remediation(
         &root,
         &[("m1", "enforce"), ("m2", "enforce"), ("m3", "enforce")],
     )
     .await?;
     site.set("set", &[]).await?;
-    acts(&root, &[("m1", "inform"), ("m2", "inform")]).await
+    wait_for_remediation(&root, &[("m1", "inform"), ("m2", "inform")]).await
 }

@@ -179,7 +179,7 @@ pub(crate) async fn direct(world: Arc<Hubs>) -> Result<()> {
         .await
 }
 
-/// 1: a cluster that one set keeps out and another binding does not counts as any other.
+/// A cluster that one set excludes and another binding places counts as any other.
 pub(crate) async fn counted(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-01", &["m1", "m2", "m3"]).await?;
     let [root] = roots(&site, ["policy"]).await?;
@@ -191,7 +191,7 @@ pub(crate) async fn counted(world: Arc<Hubs>) -> Result<()> {
         .await?;
     root.replicas_are(&["m1", "m2"]).await?;
     root.reports("m1", "Compliant").await?;
-    within("m1 is heard", || async {
+    within("the status of m1 is aggregated", || async {
         let status = root.status().await?;
         ensure!(
             status["status"][0] == on("m1", "Compliant") && status["compliant"].is_null(),

@@ -173,7 +173,7 @@ pub(crate) async fn forced(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 43: a key that somebody else changes.
+/// A key that a user changed.
 pub(crate) async fn by_hand(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-43", &["m1"]).await?;
     let mut annotations = kept();
@@ -195,7 +195,7 @@ pub(crate) async fn by_hand(world: Arc<Hubs>) -> Result<()> {
     same("the key", datum(&untouched, "key"), OTHER)
 }
 
-/// 44: a key Secret with nothing in it holds an invalid key, and is mended.
+/// An empty key Secret holds an invalid key, and the propagator restores it.
 pub(crate) async fn nothing_in_it(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-44", &["m1"]).await?;
     key(&site, "m1", None, json!({})).await?;
@@ -264,7 +264,7 @@ async fn delete_key(site: &Site<'_>, cluster: &str) -> Result<()> {
     }
 }
 
-/// 46: a key that is deleted is seen gone, and followed by another one.
+/// A deleted key is absent for a while, and then replaced.
 pub(crate) async fn deleted(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-46", &["m1"]).await?;
     let root = needing(&site, &["m1"]).await?;
@@ -275,7 +275,7 @@ pub(crate) async fn deleted(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 46: a key that no replica needs any more does not come back.
+/// A deleted key that no replica needs is not created again.
 pub(crate) async fn deleted_unneeded(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-46-unneeded", &["m1"]).await?;
     let root = needing(&site, &["m1"]).await?;
@@ -292,7 +292,7 @@ pub(crate) async fn deleted_unneeded(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 40: every cluster is reported of by itself.
+/// Every cluster has its own event.
 pub(crate) async fn reported_of_each(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-40", &["m1", "m2", "m3"]).await?;
     let root = site.root("policy");
@@ -305,10 +305,10 @@ pub(crate) async fn reported_of_each(world: Arc<Hubs>) -> Result<()> {
             .map(|cluster| format!("Policy {}/policy was {what} cluster {cluster}", site.name));
         let root = &root;
         async move {
-            within(format!("{what} is told"), || async {
+            within(format!("{what} is reported"), || async {
                 let mut reported = root.reported(what).await?;
                 reported.sort();
-                same("what is told", reported, want.to_vec())
+                same("the events", reported, want.to_vec())
             })
             .await
         }

@@ -22,11 +22,11 @@ pub(crate) async fn disabled_once(world: Arc<Hubs>) -> Result<()> {
     root.disable(true).await?;
     root.replicas_are(&[]).await?;
     let want = vec![format!("Policy {}/policy was disabled", site.name)];
-    within("it is told", || async {
+    within("the event is emitted", || async {
         same("the events", root.reported("disabled").await?, want.clone())
     })
     .await?;
-    steadily("it is told once", || async {
+    steadily("the event is emitted once", || async {
         same("the events", root.reported("disabled").await?, want.clone())
     })
     .await?;
@@ -34,7 +34,7 @@ pub(crate) async fn disabled_once(world: Arc<Hubs>) -> Result<()> {
     let reported = events
         .iter()
         .find(|(_, _, message)| message.contains("disabled"));
-    let (kind, reason, _) = reported.context("it is not told")?;
+    let (kind, reason, _) = reported.context("no event was emitted")?;
     same("type", kind.as_str(), "Normal")?;
     same("reason", reason.as_str(), "PolicyPropagation")
 }
@@ -54,7 +54,7 @@ pub(crate) async fn follows_decisions(
         choice.decides(clusters).await?;
         root.replicas_are(clusters).await?;
     }
-    // E6: nothing is chosen any more; the decisions are gone; all is gone.
+    // No cluster is chosen, then the decisions are deleted, then all objects.
     choice.decides(&[]).await?;
     root.replicas_are(&[]).await?;
     choice.decides(&["m1", "m2"]).await?;
@@ -78,14 +78,14 @@ pub(crate) async fn follows_bindings(world: Arc<Hubs>, name: &'static str, via: 
     root.apply(plain()).await?;
     let choice = site.placed(via, "choice", "policy", &["m1", "m2"]).await?;
     root.replicas_are(&["m1", "m2"]).await?;
-    // E3: the binding names what is not there.
+    // The binding names a missing placement.
     let policy = [("Policy", "policy")];
     let missing = site.choice(via, "missing");
     site.bind("choice", &missing, &policy, json!({})).await?;
     root.replicas_are(&[]).await?;
     site.bind("choice", &choice, &policy, json!({})).await?;
     root.replicas_are(&["m1", "m2"]).await?;
-    // E4: subjects that cannot be.
+    // Invalid subjects.
     for (field, value) in [("apiGroup", "policy1.example.com"), ("kind", "Policy1")] {
         let mut subject = json!({ "apiGroup": "policy.open-cluster-management.io", "kind": "Policy", "name": "policy" });
         subject[field] = json!(value);
@@ -96,7 +96,7 @@ pub(crate) async fn follows_bindings(world: Arc<Hubs>, name: &'static str, via: 
         refused(outcome, value)?;
     }
     root.replicas_are(&["m1", "m2"]).await?;
-    // E5: the binding names another policy.
+    // The binding names another policy.
     choice.bind(&[("Policy", "other")]).await?;
     root.replicas_are(&[]).await?;
     choice.bind(&policy).await?;
@@ -111,11 +111,10 @@ pub(crate) async fn follows_the_root(world: Arc<Hubs>, name: &'static str, via: 
     root.apply(plain()).await?;
     site.placed(via, "choice", "policy", &["m1", "m2"]).await?;
     root.replicas_are(&["m1", "m2"]).await?;
-    // E7.
     root.patch(json!({ "spec": { "remediationAction": "enforce" } }))
         .await?;
     for cluster in ["m1", "m2"] {
-        root.acts(cluster, "enforce").await?;
+        root.wait_for_remediation(cluster, "enforce").await?;
         root.spec_is_copied(cluster).await?;
     }
     root.disable(true).await?;
@@ -123,7 +122,7 @@ pub(crate) async fn follows_the_root(world: Arc<Hubs>, name: &'static str, via: 
     root.apply(plain()).await?;
     root.replicas_are(&["m1", "m2"]).await?;
     root.spec_is_copied("m1").await?;
-    // E8: other templates, in which numbers stay what they are.
+    // Other templates, whose numbers keep their type.
     let other = json!({
         "apiVersion": V1, "kind": "IamPolicy", "metadata": { "name": "other" },
         "spec": {
@@ -188,13 +187,12 @@ async fn metadata_is(
 pub(crate) async fn metadata(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("case-e9", &["m1"]).await?;
     let root = site.root("policy");
-    // E10: without any template it is propagated all the same.
+    // A policy without templates is propagated too.
     let empty = json!({ "disabled": false, "policy-templates": [] });
     root.apply(empty.clone()).await?;
     site.placed(Via::Rule, "choice", "policy", &["m1"]).await?;
     root.spec_is("m1", &empty).await?;
     metadata_is(&site, &root, &[], &[]).await?;
-    // E9.
     root.patch(json!({ "metadata": { "labels": { "team": "red" } } }))
         .await?;
     metadata_is(&site, &root, &[("team", "red")], &[]).await?;

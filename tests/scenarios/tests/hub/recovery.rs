@@ -96,15 +96,15 @@ async fn goes(hub: &Hub, namespace: &str, name: &str) -> Result<()> {
 }
 
 pub(crate) async fn unexpected(world: Arc<Hubs>) -> Result<()> {
-    strays(&world.hub, "case-e17").await
+    stray_replicas(&world.hub, "case-e17").await
 }
 
 /// The same on a hub without `PlacementRule`s.
 pub(crate) async fn unexpected_without_rules(world: Arc<Hubs>) -> Result<()> {
-    strays(world.bare().await?, "case-e17-bare").await
+    stray_replicas(world.bare().await?, "case-e17-bare").await
 }
 
-async fn strays(hub: &Hub, name: &str) -> Result<()> {
+async fn stray_replicas(hub: &Hub, name: &str) -> Result<()> {
     let site = hub.site(name, &["m1"]).await?;
     let cluster = site.cluster("m1");
     site.apply(&policy(&cluster, "unlabelled", &json!({})))
@@ -122,7 +122,7 @@ async fn strays(hub: &Hub, name: &str) -> Result<()> {
     stays(hub, &leaf, &orphan).await
 }
 
-/// 17: neither a name without a dot nor a disabled root makes a policy of another hub ours.
+/// A policy of another hub is not deleted, whether its name lacks a dot or its root is disabled.
 pub(crate) async fn hosted(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-17", &["m1"]).await?;
     let hub = &world.hub;
@@ -150,7 +150,7 @@ pub(crate) async fn hosted(world: Arc<Hubs>) -> Result<()> {
     stays(hub, &leaf, &full).await
 }
 
-/// 18: a set among replicas has nothing to say about them.
+/// A set in a cluster namespace has no effect on the replicas there.
 pub(crate) async fn set_among_replicas(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-18", &["m1"]).await?;
     let root = site.root("policy");
@@ -179,7 +179,7 @@ pub(crate) async fn set_among_replicas(world: Arc<Hubs>) -> Result<()> {
     steadily("it is left alone", same_one).await
 }
 
-/// 6: what a replica needs may come later than the decision for it.
+/// The objects that a replica needs may be created after the decision for it.
 pub(crate) async fn late(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-06", &["m1"]).await?;
     let root = site.root("policy");
@@ -248,7 +248,7 @@ pub(crate) async fn terminating(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// E6: the namespace of policies goes with all that is in it.
+/// The namespace of policies is deleted with its objects.
 pub(crate) async fn namespace_goes(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("case-e6", &["m1", "m2"]).await?;
     let root = site.root("policy");

@@ -6,7 +6,7 @@ use anyhow::Result;
 use reeve_scenarios::{Hubs, Via, on, plain};
 use serde_json::json;
 
-/// 8: a hub that knows no rules takes a binding to one for a binding to nothing.
+/// On a hub without the CRD of rules, a binding to a rule has no clusters.
 pub(crate) async fn unknown(world: Arc<Hubs>) -> Result<()> {
     let hub = world.bare().await?;
     let site = hub.site("rough-edge-08", &["m1"]).await?;
@@ -32,7 +32,7 @@ pub(crate) async fn unknown(world: Arc<Hubs>) -> Result<()> {
     root.replicas_are(&["m1"]).await
 }
 
-/// 9: a decision's cluster is its name; its namespace is only a guess at that.
+/// The cluster of a decision is its name; its namespace is only a fallback.
 pub(crate) async fn namespaces(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-09", &["m1", "m2", "m3"]).await?;
     let root = site.root("policy");

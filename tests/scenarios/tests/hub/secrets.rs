@@ -184,8 +184,8 @@ pub(crate) async fn copied_and_protected(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 33: what comes from a Secret is encrypted however it is asked for, and what is encrypted can be read.
-pub(crate) async fn however_asked(world: Arc<Hubs>) -> Result<()> {
+/// Values of a Secret are encrypted by whichever function they are read, and can be decrypted.
+pub(crate) async fn all_read_functions(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-33", &["m1"]).await?;
     let plaintext = CIPHERS[6].0;
     site.secret("source", json!({ "password": plaintext }))
@@ -201,7 +201,7 @@ pub(crate) async fn however_asked(world: Arc<Hubs>) -> Result<()> {
     ];
     site.config_map("plain", json!({ "key": plaintext }))
         .await?;
-    let templates = ways.map(|way| wants("way", json!({ "password": hub(way) })));
+    let templates = ways.map(|proxy| wants("way", json!({ "password": hub(proxy) })));
     // One that needs no encryption stands among them.
     let open = wants("open", json!({ "key": hub(".ManagedClusterName") }));
     let spec = policy_spec(&[&templates[..], &[open]].concat());
@@ -277,7 +277,7 @@ pub(crate) async fn shorter_keys(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 33: what is looked up in a Secret is not reported in plain either.
+/// Values that a lookup reads from a Secret are encrypted too.
 pub(crate) async fn looked_up(world: Arc<Hubs>) -> Result<()> {
     let read = r#"(lookup "v1" "Secret" "" "source").data.password"#;
     // What is protected beside it makes no difference.
@@ -291,7 +291,7 @@ pub(crate) async fn looked_up(world: Arc<Hubs>) -> Result<()> {
     kept_secret(&world, "rough-edge-33-lookup", &ways).await
 }
 
-/// 33: what is computed from a Secret leaves the hub no more than the Secret does, whatever stands beside it.
+/// A value derived from a Secret does not leave the hub either, whatever the rest of its field is.
 pub(crate) async fn derived(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-33-derived", &["m1"]).await?;
     let read = r#"(lookup "v1" "Secret" "" "source").data.password"#;
@@ -385,7 +385,7 @@ pub(crate) async fn derived(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 33: nor is what comes from a Secret in errors.
+/// Errors have no value of a Secret.
 pub(crate) async fn in_errors(world: Arc<Hubs>) -> Result<()> {
     let read = r#"(lookup "v1" "Secret" "" "source").data.password"#;
     let ways = [
@@ -411,7 +411,7 @@ async fn kept_secret(world: &Hubs, name: &str, ways: &[String]) -> Result<()> {
     key(&site, "m1", Some(KEY), kept()).await?;
     let ways = ways.iter();
     let mut templates: Vec<Value> = ways
-        .map(|way| wants("way", json!({ "password": hub(way) })))
+        .map(|proxy| wants("way", json!({ "password": hub(proxy) })))
         .collect();
     templates.push(wants("open", json!({ "key": hub(".ManagedClusterName") })));
     let root = site.root("policy");

@@ -120,7 +120,7 @@ pub(crate) async fn everything_at_once(world: Arc<Hubs>) -> Result<()> {
                    Deleted policies: a-missing, b-missing";
     site.set_reports("set", observed("", &[choice.entry("choice")], message))
         .await?;
-    within("the missing ones are told", || async {
+    within("the missing ones are reported", || async {
         let events = site.events("PolicySet", "set").await?;
         for missing in ["a-missing", "b-missing"] {
             let note = format!(
@@ -138,7 +138,7 @@ pub(crate) async fn everything_at_once(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 13: two bindings are reported in the order of their names, whichever member is looked at first.
+/// Two bindings are reported in the order of their names, whichever member is read first.
 pub(crate) async fn in_order(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-13", &["m1", "m2"]).await?;
     let (first, second) = (site.root("first"), site.root("second"));
@@ -175,7 +175,7 @@ pub(crate) async fn in_order(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 14: a member that nobody binds is noticed when it comes.
+/// A member without a binding is reported once it is created.
 pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-14", &[]).await?;
     site.set("set", &["policy"]).await?;
@@ -194,7 +194,7 @@ pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
         .await
 }
 
-/// 15: what is not new is not reported.
+/// An unchanged status is not written.
 pub(crate) async fn reported_on_change(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-15", &["m1", "m2"]).await?;
     let root = site.root("policy");
@@ -217,8 +217,8 @@ pub(crate) async fn reported_on_change(world: Arc<Hubs>) -> Result<()> {
         let events = site.events("PolicySet", "set").await?;
         anyhow::Ok(events.iter().filter(|event| **event == line).count())
     };
-    within("it is told", || async {
-        ensure!(reported().await? > 0, "nothing is told");
+    within("it is reported", || async {
+        ensure!(reported().await? > 0, "nothing is reported");
         Ok(())
     })
     .await?;
@@ -228,12 +228,12 @@ pub(crate) async fn reported_on_change(world: Arc<Hubs>) -> Result<()> {
     for compliance in ["NonCompliant", "Compliant", "NonCompliant", "Compliant"] {
         root.reports("m2", compliance).await?;
         let m2 = reeve_scenarios::on("m2", compliance);
-        within("the root says so", || async {
+        within("the root reports it", || async {
             same("on m2", &root.status().await?["status"][1], &m2)
         })
         .await?;
     }
-    steadily("nothing new is told", || async {
+    steadily("nothing new is reported", || async {
         same("its status", site.set_status("set").await?, want.clone())?;
         same("events", reported().await?, before)
     })

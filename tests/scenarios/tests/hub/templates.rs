@@ -160,14 +160,14 @@ pub(crate) async fn refused(world: Arc<Hubs>) -> Result<()> {
         let object = small(&hub(action));
         root.apply(policy_spec(std::slice::from_ref(&object)))
             .await?;
-        let observed = root.fails("m1", "error calling").await?;
+        let observed = root.has_error("m1", "error calling").await?;
         let want = format!(
             ": template: tmpl:6:{}: executing \"tmpl\" {error}",
             column(action)
         );
         ends_with(&observed, &want)?;
         let prefix = "Failed to resolve templates for cluster m1: ";
-        within("it is told", || async {
+        within("it is reported", || async {
             let events = site.events("Policy", name).await?;
             let found = events.iter().any(|(kind, reason, message)| {
                 kind == "Warning" && reason == "PolicyPropagation" && message.starts_with(prefix)
@@ -213,7 +213,7 @@ pub(crate) async fn denied(world: Arc<Hubs>) -> Result<()> {
             ": template: tmpl:6:14: executing \"tmpl\" at <{call}>: error calling {function}: use of denylisted \
              template function: function '{function}' {why}"
         );
-        ends_with(&root.fails("m1", &want).await?, &want)?;
+        ends_with(&root.has_error("m1", &want).await?, &want)?;
     }
     root.apply(policy_spec(&[small(&hub(r#"upper "home""#))]))
         .await?;
@@ -221,7 +221,7 @@ pub(crate) async fn denied(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 29: a template that fails does not keep the others from the cluster.
+/// A failed template does not keep the others from the cluster.
 pub(crate) async fn each_by_itself(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-29", &["m1"]).await?;
     let root = site.root("policy");
@@ -249,7 +249,7 @@ pub(crate) async fn each_by_itself(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 31: the labels are the policy's own, whether they are copied or not.
+/// The labels are those of the root policy, whether they are copied or not.
 pub(crate) async fn labels_of_the_root(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-31", &["m1"]).await?;
     let root = site.root("policy");
@@ -265,7 +265,7 @@ pub(crate) async fn labels_of_the_root(world: Arc<Hubs>) -> Result<()> {
     same("the label on the replica", label(&replica, "team"), None)
 }
 
-/// 32: a cluster that is not registered has no labels, which is observed.
+/// A cluster that is not registered has no labels, and the error is reported.
 pub(crate) async fn unregistered(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-32", &[]).await?;
     site.namespace(&site.cluster("m1")).await?;
@@ -274,14 +274,13 @@ pub(crate) async fn unregistered(world: Arc<Hubs>) -> Result<()> {
     root.apply(policy_spec(&[small(&action)])).await?;
     site.placed(Via::Placement, "choice", "policy", &["m1"])
         .await?;
-    root.fails("m1", &site.cluster("m1")).await?;
+    root.has_error("m1", &site.cluster("m1")).await?;
     site.manage("m1").await?;
     root.renders("m1", &[small("auto-detect")]).await?;
     Ok(())
 }
 
-/// 21: a kind that the hub does not know yet is observed, does not hold up the rest, and is not reported again
-/// and again.
+/// A kind that the hub does not serve yet is reported once, and does not delay the rest.
 pub(crate) async fn unknown_kind(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-21", &["m1"]).await?;
     let root = site.root("policy");
@@ -294,7 +293,7 @@ pub(crate) async fn unknown_kind(world: Arc<Hubs>) -> Result<()> {
     let observed = |value: &'static str| {
         let root = &root;
         async move {
-            root.until("m1", "it says so", |replica| {
+            root.until("m1", "it reports the error", |replica| {
                 let errors = reeve_scenarios::errors(replica);
                 let [Some(error), None] = errors.as_slice() else {
                     anyhow::bail!("the errors are {errors:#?}");
@@ -311,11 +310,11 @@ pub(crate) async fn unknown_kind(world: Arc<Hubs>) -> Result<()> {
     root.apply(spec("second")).await?;
     observed("second").await?;
     let reported = root.reported("Failed to resolve templates").await?;
-    steadily("it is not told again and again", || async {
+    steadily("the event is not repeated", || async {
         let now = root.reported("Failed to resolve templates").await?;
         ensure!(
             now.len() <= reported.len() + 1,
-            "it was told {} times, now {}",
+            "the event was emitted {} times, now {}",
             reported.len(),
             now.len()
         );
@@ -348,7 +347,7 @@ pub(crate) async fn unknown_kind(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 35: both annotations are heeded, whatever else is wrong.
+/// Both annotations have an effect, whatever else is invalid.
 pub(crate) async fn switched_off(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-35", &["m1"]).await?;
     let root = site.root("policy");
@@ -380,7 +379,7 @@ pub(crate) async fn switched_off(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 25: what means the same is not written again.
+/// An equal object is not written again.
 pub(crate) async fn equal(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-25", &["m1"]).await?;
     let root = site.root("policy");
@@ -407,7 +406,7 @@ pub(crate) async fn equal(world: Arc<Hubs>) -> Result<()> {
     .await
 }
 
-/// 39: what is reported of an error is the error, as far as an event can hold it.
+/// The event has the text of the error, up to the limit of an event.
 pub(crate) async fn reported_as_it_is(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-39", &["m1"]).await?;
     let root = site.root("policy");
@@ -417,13 +416,17 @@ pub(crate) async fn reported_as_it_is(world: Arc<Hubs>) -> Result<()> {
     site.placed(Via::Placement, "choice", "policy", &["m1"])
         .await?;
     let want = format!("error calling fail: at 100%s-%d {long}");
-    ends_with(&root.fails("m1", "100%s").await?, &want)?;
-    let reported = within("it is told", || async {
+    ends_with(&root.has_error("m1", "100%s").await?, &want)?;
+    let reported = within("it is reported", || async {
         let reported = root.reported("Failed to resolve templates").await?;
-        reported.into_iter().next().context("nothing is told")
+        reported.into_iter().next().context("nothing is reported")
     })
     .await?;
-    ensure!(reported.len() <= 1024, "{} bytes are told", reported.len());
+    ensure!(
+        reported.len() <= 1024,
+        "{} bytes are reported",
+        reported.len()
+    );
     ensure!(!reported.contains("MISSING"), "it is formatted: {reported}");
     ensure!(
         reported.starts_with(
@@ -434,7 +437,7 @@ pub(crate) async fn reported_as_it_is(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
-/// 16: what nobody needs is not watched.
+/// A watch without readers ends.
 pub(crate) async fn watches_end(world: Arc<Hubs>) -> Result<()> {
     const WATCHES: &str = "hub_templates_active_watches";
     let hubs = world.bare().await?;

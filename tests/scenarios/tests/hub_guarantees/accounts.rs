@@ -57,10 +57,10 @@ async fn read(account: &Account, replica: &ObjectKey, names: &[&str]) -> Result<
 }
 
 /// The replicas that were woken.
-type Woken = Arc<Mutex<Vec<ObjectKey>>>;
+type Enqueued = Arc<Mutex<Vec<ObjectKey>>>;
 
 /// Accounts whose tokens are renewed every few seconds.
-async fn accounts(plane: &Plane) -> Result<(Accounts, Woken)> {
+async fn accounts(plane: &Plane) -> Result<(Accounts, Enqueued)> {
     let options = ClientOptions {
         kubeconfig: Some(plane.kubeconfig().to_path_buf()),
         qps: 100.0,
@@ -68,10 +68,10 @@ async fn accounts(plane: &Plane) -> Result<(Accounts, Woken)> {
         user_agent: "reeve-scenarios",
         in_process: InProcessServers::default(),
     };
-    let woken: Woken = Arc::default();
+    let enqueued: Enqueued = Arc::default();
     let wake = {
-        let woken = Arc::clone(&woken);
-        move |replica: &ObjectKey| woken.lock().push(replica.clone())
+        let enqueued = Arc::clone(&enqueued);
+        move |replica: &ObjectKey| enqueued.lock().push(replica.clone())
     };
     // The API server gives no token for less than ten minutes: this one is renewed after 2 to 4 s.
     let schedule = TokenSchedule {
@@ -81,7 +81,7 @@ async fn accounts(plane: &Plane) -> Result<(Accounts, Woken)> {
         retry_interval: Duration::ZERO,
     };
     let client = client::connect(&options).await?;
-    Ok((Accounts::new(client, options, schedule, wake), woken))
+    Ok((Accounts::new(client, options, schedule, wake), enqueued))
 }
 
 pub(crate) async fn renewed() -> Result<()> {
@@ -96,7 +96,7 @@ pub(crate) async fn renewed() -> Result<()> {
     plane.apply(ACCOUNT).await?;
     plane.apply(RIGHTS).await?;
     plane.apply(&map("first", "one")).await?;
-    let (accounts, woken) = accounts(&plane).await?;
+    let (accounts, enqueued) = accounts(&plane).await?;
     let (key, other) = (
         ObjectKey::new(NAMESPACE, "reader"),
         ObjectKey::new("m2", "b.policy"),
@@ -131,7 +131,7 @@ pub(crate) async fn renewed() -> Result<()> {
     plane.apply(&map("first", "changed")).await?;
     plane.apply(&map("second", "two")).await?;
     within("the change is noticed", || async {
-        ensure!(woken.lock().contains(&replica), "nobody was woken");
+        ensure!(enqueued.lock().contains(&replica), "nobody was woken");
         let values = read(&account, &replica, &["first", "second"]).await?;
         same(
             "what is read",
@@ -144,16 +144,16 @@ pub(crate) async fn renewed() -> Result<()> {
     ensure!(Arc::ptr_eq(&account, &again), "the account is another one");
     credentials(&plane.audit()?.since(start)?)?;
 
-    woken.lock().clear();
+    enqueued.lock().clear();
     plane.delete(ACCOUNT).await?;
     drop((account, again));
     within(
         "both replicas are woken, and nothing is watched any more",
         || async {
-            let woken = woken.lock().clone();
+            let enqueued = enqueued.lock().clone();
             ensure!(
-                woken.contains(&replica) && woken.contains(&other),
-                "woken: {woken:?}"
+                enqueued.contains(&replica) && enqueued.contains(&other),
+                "woken: {enqueued:?}"
             );
             same("the watches", accounts.targets(), 0)
         },

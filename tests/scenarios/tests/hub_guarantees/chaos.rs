@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
-use reeve_scenarios::{Dice, Site, Via, install_test_crds, within};
+use reeve_scenarios::{Random, Site, Via, install_test_crds, within};
 use reeve_testkit::{Object, Objects, Plane};
 use serde_json::{Value, json};
 
@@ -26,7 +26,7 @@ pub(crate) struct Storm<'a> {
     pub(crate) site: Site<'a>,
     pub(crate) model: Model,
     pub(crate) automations: Automations,
-    dice: Dice,
+    random: Random,
 }
 
 pub(crate) async fn chaos() -> Result<()> {
@@ -37,23 +37,23 @@ pub(crate) async fn chaos() -> Result<()> {
         site: Site::open(&objects, NAME, &CLUSTERS).await?,
         model: Model::default(),
         automations: Automations::default(),
-        dice: Dice::of(20_261_121),
+        random: Random::of(20_261_121),
     };
     let mut propagator = Propagator::start(&plane, &[], &[]).await?;
     storm.begin().await?;
     let outcome = alone(&mut plane, &mut storm, &mut propagator).await;
-    propagator.vouch(outcome)?;
+    propagator.with_log(outcome)?;
     propagator.component.stop().await?;
     drop(propagator);
 
     let lease = format!("--leader-election-namespace={NAME}");
     let flags = ["--leader-elect", lease.as_str()];
     let mut first = Propagator::start(&plane, &flags, &[]).await?;
-    storm.noticed().await?;
+    storm.wait_until_observed().await?;
     let mut second = Propagator::start(&plane, &flags, &[]).await?;
     let outcome = two(&mut storm, &mut first, &mut second).await;
-    let outcome = second.vouch(outcome);
-    first.vouch(outcome)
+    let outcome = second.with_log(outcome);
+    first.with_log(outcome)
 }
 
 /// One propagator, killed at moments that differ from kill to kill.
@@ -63,13 +63,13 @@ async fn alone(
     propagator: &mut Propagator,
 ) -> Result<()> {
     for kill in 1..=KILLS {
-        for _ in 0..=storm.dice.below(5) {
+        for _ in 0..=storm.random.below(5) {
             storm.change().await?;
         }
-        let after = storm.dice.below(700);
+        let after = storm.random.below(700);
         tokio::time::sleep(Duration::from_millis(u64::try_from(after)?)).await;
         propagator.component.kill().await;
-        if storm.dice.below(3) == 0 {
+        if storm.random.below(3) == 0 {
             // What happens while there is none.
             storm.change().await?;
         }
@@ -107,7 +107,7 @@ async fn two(storm: &mut Storm<'_>, first: &mut Propagator, second: &mut Propaga
         for _ in 0..10 {
             storm.change().await?;
         }
-        storm.noticed().await?;
+        storm.wait_until_observed().await?;
     }
     storm.end().await
 }
@@ -139,25 +139,25 @@ impl Storm<'_> {
 
     /// One change of something.
     async fn change(&mut self) -> Result<()> {
-        match self.dice.below(12) {
+        match self.random.below(12) {
             0 => self.toggle().await,
             1 | 2 => {
-                let binding = self.dice.one(&BINDINGS.each_ref()).name;
+                let binding = self.random.one(&BINDINGS.each_ref()).name;
                 self.decide(binding).await
             }
             3 => {
-                let policy = self.dice.one(&POLICIES);
+                let policy = self.random.one(&POLICIES);
                 self.model.policies.entry(policy).or_default().edit += 1;
                 self.write(policy).await
             }
             4 => {
-                let policy = self.dice.one(&POLICIES);
-                self.model.policies.entry(policy).or_default().team = self.dice.below(5);
+                let policy = self.random.one(&POLICIES);
+                self.model.policies.entry(policy).or_default().team = self.random.below(5);
                 self.write(policy).await
             }
             5 => {
                 // All but the steady one.
-                let policy = self.dice.one(&POLICIES[..5]);
+                let policy = self.random.one(&POLICIES[..5]);
                 let wanted = self.model.policies.entry(policy).or_default();
                 wanted.disabled = !wanted.disabled;
                 self.write(policy).await
@@ -168,18 +168,18 @@ impl Storm<'_> {
                 self.model.secret += 1;
                 self.read().await
             }
-            8 => self.meddle().await,
+            8 => self.write_as_other_user().await,
             9 => self.automations.rearm(&self.site).await,
             _ => {
-                let cluster = self.dice.one(&CLUSTERS);
-                let compliance = self.dice.one(&["NonCompliant", "Compliant"]);
-                self.say(STEADY, cluster, compliance).await
+                let cluster = self.random.one(&CLUSTERS);
+                let compliance = self.random.one(&["NonCompliant", "Compliant"]);
+                self.report(STEADY, cluster, compliance).await
             }
         }
     }
 
     async fn toggle(&mut self) -> Result<()> {
-        let binding = self.dice.one(&BINDINGS.each_ref()).name;
+        let binding = self.random.one(&BINDINGS.each_ref()).name;
         if self.model.bound.remove(binding) {
             return self.site.unbind(binding).await;
         }
@@ -202,7 +202,7 @@ impl Storm<'_> {
     }
 
     async fn decide(&mut self, binding: &'static str) -> Result<()> {
-        let clusters = self.dice.some(&CLUSTERS);
+        let clusters = self.random.some(&CLUSTERS);
         let list: Vec<&str> = clusters.iter().copied().collect();
         self.model.decisions.insert(binding, clusters);
         let choice = self.site.choice(Via::Placement, binding);
@@ -210,8 +210,8 @@ impl Storm<'_> {
     }
 
     async fn regroup(&mut self) -> Result<()> {
-        self.model.members = self.dice.some(&["p1", "p2", "p3"]);
-        self.model.excluded = self.dice.some(&["m0", "m1", "m2", "m3"]);
+        self.model.members = self.random.some(&["p1", "p2", "p3"]);
+        self.model.excluded = self.random.some(&["m0", "m1", "m2", "m3"]);
         let members: Vec<&str> = self.model.members.iter().copied().collect();
         let excluded: Vec<&str> = self.model.excluded.iter().copied().collect();
         if excluded.is_empty() {
@@ -243,7 +243,7 @@ impl Storm<'_> {
     }
 
     /// Somebody changes or deletes a replica.
-    async fn meddle(&mut self) -> Result<()> {
+    async fn write_as_other_user(&mut self) -> Result<()> {
         let replicas = replicas(&self.site).await?;
         let others: Vec<&Object> = replicas
             .iter()
@@ -252,9 +252,9 @@ impl Storm<'_> {
         if others.is_empty() {
             return Ok(());
         }
-        let replica = others[self.dice.below(others.len())];
+        let replica = others[self.random.below(others.len())];
         let (namespace, name) = (replica.namespace().unwrap_or_default(), replica.name_any());
-        let outcome = if self.dice.below(2) == 0 {
+        let outcome = if self.random.below(2) == 0 {
             let object = json!({
                 "apiVersion": V1, "kind": "Policy",
                 "metadata": { "name": name, "namespace": namespace }
@@ -269,11 +269,11 @@ impl Storm<'_> {
                 .await;
             patched.map(drop)
         };
-        forgive_absence(outcome)
+        ignore_not_found(outcome)
     }
 
     /// The addon of a cluster reports this of a policy, if there is one.
-    pub(crate) async fn say(
+    pub(crate) async fn report(
         &mut self,
         policy: &'static str,
         cluster: &'static str,
@@ -294,7 +294,7 @@ impl Storm<'_> {
     }
 
     /// Waits until somebody has followed a change.
-    async fn noticed(&mut self) -> Result<()> {
+    async fn wait_until_observed(&mut self) -> Result<()> {
         self.model.policies.entry(STEADY).or_default().edit += 1;
         self.write(STEADY).await?;
         let edit = self.model.policies[STEADY].edit.to_string();
@@ -330,7 +330,7 @@ impl Storm<'_> {
                 }
                 let states = ["Compliant", "NonCompliant", "Pending", "Compliant"];
                 let compliance = states[(p + c * c) % if p == 0 { 1 } else { 4 }];
-                self.say(policy, cluster, compliance).await?;
+                self.report(policy, cluster, compliance).await?;
             }
         }
         as_wanted(self).await?;
@@ -338,7 +338,7 @@ impl Storm<'_> {
     }
 }
 
-fn forgive_absence(outcome: Result<()>) -> Result<()> {
+fn ignore_not_found(outcome: Result<()>) -> Result<()> {
     match outcome {
         Err(error) if format!("{error:#}").contains("not found") => Ok(()),
         outcome => outcome,

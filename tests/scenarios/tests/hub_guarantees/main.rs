@@ -89,7 +89,7 @@ impl Propagator {
     }
 
     /// Adds the end of its log to what went wrong.
-    pub(crate) fn vouch<T>(&self, outcome: Result<T>) -> Result<T> {
+    pub(crate) fn with_log<T>(&self, outcome: Result<T>) -> Result<T> {
         outcome.with_context(|| {
             let log = self.component.log();
             let lines: Vec<&str> = log.lines().collect();
@@ -108,7 +108,7 @@ fn main() -> ExitCode {
     run_on(
         start,
         vec![
-            scenario("chaos_the_hub_is_as_if_nobody_had_been_killed", |_| {
+            scenario("chaos_hub_converges_after_kills", |_| {
                 Box::pin(chaos::chaos())
             }),
             scenario(
@@ -119,16 +119,17 @@ fn main() -> ExitCode {
                 "takeover_with_a_late_watch_of_placement_deletes_no_replica",
                 |_| Box::pin(takeover::with(takeover::Lag::Placement)),
             ),
-            scenario("prop_109_tokens_are_renewed_until_the_account_goes", |_| {
-                Box::pin(accounts::renewed())
-            }),
+            scenario(
+                "prop_109_tokens_are_renewed_until_account_is_deleted",
+                |_| Box::pin(accounts::renewed()),
+            ),
             scenario("keys_of_a_hundred_clusters_change_under_load", |_| {
                 Box::pin(rotation::under_load())
             }),
-            scenario("secrets_nothing_that_is_emitted_holds_a_plaintext", |_| {
+            scenario("secrets_no_output_has_a_plaintext", |_| {
                 Box::pin(secrets::nowhere())
             }),
-            scenario("secrets_names_from_secrets_are_told_by_nobody", |_| {
+            scenario("secrets_names_from_secrets_are_in_no_output", |_| {
                 Box::pin(secrets::nowhere_as_names())
             }),
         ],

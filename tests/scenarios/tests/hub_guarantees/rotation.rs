@@ -29,7 +29,7 @@ pub(crate) async fn under_load() -> Result<()> {
     let plane = plane("rotation").await?;
     let mut propagator = Propagator::start(&plane, &[], &[]).await?;
     let outcome = play(&plane, &mut propagator).await;
-    let outcome = propagator.vouch(outcome);
+    let outcome = propagator.with_log(outcome);
     propagator.component.stop().await?;
     outcome
 }

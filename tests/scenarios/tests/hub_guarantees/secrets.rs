@@ -333,7 +333,7 @@ fn failed(replica: &Object) -> Result<()> {
 /// Waits until every mistake was reported in an event.
 async fn events_are_reported(site: &Site<'_>, mistakes: &Mistakes) -> Result<()> {
     for (name, _, _) in mistakes {
-        within(format!("the mistake {name} is told"), || async {
+        within(format!("the mistake {name} is reported"), || async {
             let events = site.events("Policy", name).await?;
             let reported = |message: &str| message.starts_with("Failed to resolve templates");
             ensure!(

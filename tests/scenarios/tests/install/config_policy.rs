@@ -21,8 +21,8 @@ pub(crate) async fn elsewhere(site: Arc<Site>) -> Result<()> {
     installed_elsewhere(&site, CONFIG_POLICY, &[Cluster::Two, Cluster::Three]).await
 }
 pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
-    let _turn = site
-        .turns
+    let _lock = site
+        .locks
         .wait(&Cluster::ALL.map(|cluster| (CONFIG_POLICY, cluster)))
         .await?;
     let on = |cluster: Cluster| {
@@ -37,16 +37,16 @@ pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
     Ok(())
 }
 pub(crate) async fn nodes(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::One)]).await?;
+    let _lock = site.locks.wait(&[(CONFIG_POLICY, Cluster::One)]).await?;
     placed_on_nodes(&config_policy(&site, Cluster::One)).await
 }
 pub(crate) async fn resources(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::Three)]).await?;
+    let _lock = site.locks.wait(&[(CONFIG_POLICY, Cluster::Three)]).await?;
     let addon = config_policy(&site, Cluster::Three);
     sized(&addon, ["128Mi", "512Mi"], ["75Mi", "150Mi"]).await
 }
 pub(crate) async fn annotations(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::Two)]).await?;
+    let _lock = site.locks.wait(&[(CONFIG_POLICY, Cluster::Two)]).await?;
     let addon = config_policy(&site, Cluster::Two);
     addon.enable(json!({}), &[]).await?;
     addon
@@ -126,7 +126,7 @@ async fn monitored(addon: &AddOn<'_>, scheme: &str, port: &Value) -> Result<()> 
     .await
 }
 pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::Two)]).await?;
+    let _lock = site.locks.wait(&[(CONFIG_POLICY, Cluster::Two)]).await?;
     let addon = config_policy(&site, Cluster::Two);
     let wanted = [
         ("logLevel", "2"),
@@ -163,8 +163,8 @@ pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
 }
 pub(crate) async fn openshift(site: Arc<Site>) -> Result<()> {
     // The claim is that of the cluster, and changes both add-ons.
-    let _turn = site
-        .turns
+    let _lock = site
+        .locks
         .wait(&[(CONFIG_POLICY, Cluster::Two), (FRAMEWORK, Cluster::Two)])
         .await?;
     let claim = json!({ "apiVersion": "cluster.open-cluster-management.io/v1alpha1", "kind": "ClusterClaim",
@@ -218,7 +218,7 @@ async fn on_openshift(site: &Site) -> Result<()> {
     addon.disable().await
 }
 pub(crate) async fn standalone(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(CONFIG_POLICY, Cluster::One)]).await?;
+    let _lock = site.locks.wait(&[(CONFIG_POLICY, Cluster::One)]).await?;
     let addon = config_policy(&site, Cluster::One);
     addon.enable(json!({}), &[]).await?;
     addon.runs().await?;

@@ -23,8 +23,8 @@ pub(crate) async fn elsewhere(site: Arc<Site>) -> Result<()> {
     installed_elsewhere(&site, FRAMEWORK, &Cluster::ALL).await
 }
 pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
-    let _turn = site
-        .turns
+    let _lock = site
+        .locks
         .wait(&[(FRAMEWORK, Cluster::Two), (FRAMEWORK, Cluster::Three)])
         .await?;
     let on = |cluster: Cluster| {
@@ -51,7 +51,7 @@ pub(crate) async fn default(site: Arc<Site>) -> Result<()> {
 
 /// The work agent itself would look at the work after four minutes or more.
 pub(crate) async fn vanished_crd(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
+    let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
     let addon = framework(&site, Cluster::Two);
     addon.enable(json!({}), &[]).await?;
     addon.runs().await?;
@@ -88,8 +88,8 @@ pub(crate) async fn vanished_crd(site: Arc<Site>) -> Result<()> {
     addon.disable().await
 }
 pub(crate) async fn annotations(site: Arc<Site>) -> Result<()> {
-    let _turn = site
-        .turns
+    let _lock = site
+        .locks
         .wait(&Cluster::ALL.map(|cluster| (FRAMEWORK, cluster)))
         .await?;
     let on = |cluster: Cluster| {
@@ -119,7 +119,7 @@ pub(crate) async fn annotations(site: Arc<Site>) -> Result<()> {
     Ok(())
 }
 pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
+    let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
     let addon = framework(&site, Cluster::Two);
     let wanted = [
         ("logLevel", "2"),
@@ -152,16 +152,16 @@ pub(crate) async fn customized(site: Arc<Site>) -> Result<()> {
     addon.disable().await
 }
 pub(crate) async fn nodes(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
+    let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
     placed_on_nodes(&framework(&site, Cluster::Three)).await
 }
 pub(crate) async fn resources(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
+    let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
     let addon = framework(&site, Cluster::Two);
     sized(&addon, ["64Mi", "512Mi"], ["50Mi", "100Mi"]).await
 }
 pub(crate) async fn cluster_namespace(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
+    let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
     let addon = framework(&site, Cluster::Two);
     let name = addon.cluster.name();
     let before = addon.plane.get("v1", "Namespace", None, name).await?;
@@ -179,7 +179,7 @@ pub(crate) async fn cluster_namespace(site: Arc<Site>) -> Result<()> {
     addon.plane.gone("v1", "Namespace", None, name, short).await
 }
 pub(crate) async fn orphaned_namespace(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
+    let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
     let addon = framework(&site, Cluster::Three);
     let name = addon.cluster.name();
     addon
@@ -202,7 +202,7 @@ pub(crate) async fn orphaned_namespace(site: Arc<Site>) -> Result<()> {
         .await
 }
 pub(crate) async fn probes(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
+    let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
     let addon = framework(&site, Cluster::Three);
     let version = addon.plane.client().apiserver_version().await?;
     let minor: u32 = version.minor.trim_end_matches('+').parse()?;

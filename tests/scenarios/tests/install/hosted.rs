@@ -10,8 +10,8 @@ use serde_json::{Value, json};
 use crate::addon::{
     AddOn, CRD, HOSTED_ON, POLICIES_CRD, SOON, args_of, has_namespace, policies_crd, variables,
 };
+use crate::cluster_locks::Place;
 use crate::site::{CLUSTER, CONFIG_POLICY, Cluster, FRAMEWORK, ON_HUB, Site};
-use crate::turns::Place;
 use reeve_scenarios::{same, steadily};
 
 const ORPHAN: &str = "addon.open-cluster-management.io/deletion-orphan";
@@ -33,7 +33,7 @@ async fn label_vendor(site: &Site, vendor: Value) -> Result<()> {
     Ok(())
 }
 pub(crate) async fn framework(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&BOTH).await?;
+    let _lock = site.locks.wait(&BOTH).await?;
     label_vendor(&site, "OpenShift".into()).await?;
     let outcome = framework_of_openshift(&site).await;
     label_vendor(&site, Value::Null).await?;
@@ -83,7 +83,7 @@ async fn is_marked(site: &Site) -> Result<()> {
 
 /// Whatever has become of the mark since a work agent has applied it for another installation.
 pub(crate) async fn marked_again(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&BOTH).await?;
+    let _lock = site.locks.wait(&BOTH).await?;
     let addon = AddOn::new(&site, FRAMEWORK, Cluster::Three).hosted();
     let before = policies_crd(&site.hub).await?.data["spec"].clone();
     for _ in 0..2 {
@@ -103,7 +103,7 @@ pub(crate) async fn marked_again(site: Arc<Site>) -> Result<()> {
     )
 }
 pub(crate) async fn framework_configured(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&BOTH).await?;
+    let _lock = site.locks.wait(&BOTH).await?;
     let addon = AddOn::new(&site, FRAMEWORK, Cluster::Three).hosted();
     let variables = variables(&[("managedKubeConfigSecret", "external-managed-kubeconfig")]);
     addon.configure("hosted-framework", variables).await?;
@@ -116,7 +116,7 @@ pub(crate) async fn framework_configured(site: Arc<Site>) -> Result<()> {
     .await
 }
 pub(crate) async fn config_policy(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&BOTH).await?;
+    let _lock = site.locks.wait(&BOTH).await?;
     label_vendor(&site, "OpenShift".into()).await?;
     let addon = AddOn::new(&site, CONFIG_POLICY, Cluster::Three).hosted();
     let outcome = with_secret(&addon, "config-policy-controller-managed-kubeconfig", &[]).await;
@@ -124,7 +124,7 @@ pub(crate) async fn config_policy(site: Arc<Site>) -> Result<()> {
     outcome
 }
 pub(crate) async fn config_policy_configured(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&BOTH).await?;
+    let _lock = site.locks.wait(&BOTH).await?;
     let addon = AddOn::new(&site, CONFIG_POLICY, Cluster::Three).hosted();
     let secret = "external-managed-kubeconfig";
     addon

@@ -2,6 +2,7 @@
 //! manages itself and on two other clusters, and their agents run.
 
 mod addon;
+mod cluster_locks;
 mod config_policy;
 mod framework;
 mod hosted;
@@ -9,7 +10,6 @@ mod on_hub;
 mod placed;
 mod rights;
 mod site;
-mod turns;
 
 use std::process::ExitCode;
 
@@ -52,7 +52,7 @@ fn main() -> ExitCode {
             scenario("addon_83_standalone_templating_reaches_the_agent", |s| {
                 Box::pin(config_policy::standalone(s))
             }),
-            scenario("addon_50_values_say_it_is_the_hub", |s| {
+            scenario("addon_50_values_mark_the_hub", |s| {
                 Box::pin(on_hub::by_values(s))
             }),
             scenario("addon_48_annotations_and_metrics", |s| {
@@ -73,7 +73,7 @@ fn main() -> ExitCode {
             scenario("addon_60_variables_of_a_configuration", |s| {
                 Box::pin(config_policy::customized(s))
             }),
-            scenario("addon_51_the_add_on_says_it_is_on_the_hub", |s| {
+            scenario("addon_51_annotation_of_add_on_means_hub", |s| {
                 Box::pin(on_hub::by_addon(s))
             }),
             scenario("fwk_36_nodes_of_the_configuration", |s| {
@@ -85,17 +85,16 @@ fn main() -> ExitCode {
             scenario("fwk_62_resources_follow_the_configuration", |s| {
                 Box::pin(config_policy::resources(s))
             }),
-            scenario("addon_121_a_changed_work_is_put_right", |s| {
+            scenario("addon_121_changed_work_is_restored", |s| {
                 Box::pin(works::reverted(s))
             }),
-            scenario("addon_62_a_paused_add_on_is_left_alone", |s| {
+            scenario("addon_62_paused_add_on_is_not_changed", |s| {
                 Box::pin(works::paused(s))
             }),
-            scenario(
-                "addon_67_2_the_namespace_of_the_cluster_comes_and_goes",
-                |s| Box::pin(framework::cluster_namespace(s)),
-            ),
-            scenario("addon_67_2_the_namespace_of_the_cluster_may_stay", |s| {
+            scenario("addon_67_2_cluster_namespace_is_created_and_deleted", |s| {
+                Box::pin(framework::cluster_namespace(s))
+            }),
+            scenario("addon_67_2_cluster_namespace_is_orphaned_on_request", |s| {
                 Box::pin(framework::orphaned_namespace(s))
             }),
             scenario("addon_74_probes_suit_the_server", |s| {
@@ -109,7 +108,7 @@ fn main() -> ExitCode {
                 |s| Box::pin(hosted::marked_again(s)),
             ),
             scenario(
-                "addon_129_crd_applied_onto_one_that_goes_is_applied_again",
+                "addon_129_crd_applied_onto_terminating_one_is_applied_again",
                 |s| Box::pin(framework::vanished_crd(s)),
             ),
             scenario("the_rights_of_installers_suffice", |s| {

@@ -39,7 +39,7 @@ pub(crate) async fn by_addon(site: Arc<Site>) -> Result<()> {
 
 /// The cluster does not say that it is the hub, but the add-on does.
 async fn by_annotation(site: &Site, annotations: Value) -> Result<()> {
-    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::One)]).await?;
+    let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::One)]).await?;
     annotate_cluster(site, json!({ ON_HUB: null })).await?;
     let addon = AddOn::new(site, FRAMEWORK, Cluster::One);
     let outcome = is_on_hub(&addon, annotations).await;
@@ -54,7 +54,7 @@ async fn is_on_hub(addon: &AddOn<'_>, annotations: Value) -> Result<()> {
     addon.annotate(json!({ "log-level": "8" })).await?;
     addon.args(&[ARG, "--log-level=8"]).await?;
     addon.runs().await?;
-    // What the values say of it counts for nothing.
+    // The values have no effect on it.
     let image = image("governance-policy-framework-addon");
     addon
         .container(&image, |container| container["image"] == *image)
@@ -64,7 +64,7 @@ async fn is_on_hub(addon: &AddOn<'_>, annotations: Value) -> Result<()> {
     steadily("the hub's own namespace stays", || has_namespace(hub, name)).await
 }
 pub(crate) async fn by_cluster(site: Arc<Site>) -> Result<()> {
-    let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::One)]).await?;
+    let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::One)]).await?;
     let addon = AddOn::new(&site, FRAMEWORK, Cluster::One);
     let outcome = syncs(&addon).await;
     annotate_cluster(&site, json!({ SYNC: null })).await?;
@@ -182,7 +182,7 @@ pub(crate) mod works {
         eventually, json, steadily,
     };
     pub(crate) async fn reverted(site: Arc<Site>) -> Result<()> {
-        let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
+        let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::Two)]).await?;
         let addon = AddOn::new(&site, FRAMEWORK, Cluster::Two);
         addon.enable(json!({}), &[]).await?;
         let length = settled_length(&addon).await?;
@@ -191,7 +191,7 @@ pub(crate) mod works {
         addon.disable().await
     }
     pub(crate) async fn paused(site: Arc<Site>) -> Result<()> {
-        let _turn = site.turns.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
+        let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::Three)]).await?;
         let addon = AddOn::new(&site, FRAMEWORK, Cluster::Three);
         addon.enable(json!({}), &[]).await?;
         let length = settled_length(&addon).await?;

@@ -16,8 +16,8 @@ pub(crate) async fn installed_elsewhere(
     on: &[Cluster],
 ) -> Result<()> {
     // The default is that of all clusters, also of those that are not looked at.
-    let _turn = site
-        .turns
+    let _lock = site
+        .locks
         .wait(&Cluster::ALL.map(|cluster| (name, cluster)))
         .await?;
     let namespace = "test-install-ns";

@@ -11,8 +11,8 @@ use crate::site::{CONFIG_POLICY, Cluster, FRAMEWORK, STANDALONE, Site, USER};
 /// Whatever other scenarios have asked for by then counts too.
 pub(crate) async fn suffice(site: Arc<Site>) -> Result<()> {
     let on = Cluster::Two;
-    let _turn = site
-        .turns
+    let _lock = site
+        .locks
         .wait(&[(FRAMEWORK, on), (CONFIG_POLICY, on)])
         .await?;
     let [framework, config_policy, standalone] =

@@ -6,14 +6,16 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::addon::{ADDON, WORK};
-use crate::turns::Turns;
+use crate::cluster_locks::ClusterLocks;
 use anyhow::{Context, Result};
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use kube::api::PostParams;
 use kube::config::Kubeconfig;
-use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, Sites, WorkAgentKind};
+use reeve_testkit::ocm::{
+    AddonManager, ClusterPlanes, Klusterlet, KlusterletOptions, WorkAgentKind,
+};
 use reeve_testkit::{
     Component, Kubelet, KubeletOptions, Mark, Object, Plane, PlaneOptions, eventually, fleet_crd,
     install_addon_crds,
@@ -69,7 +71,7 @@ pub(crate) struct Site {
     manager: AddonManager,
     klusterlets: Vec<Klusterlet>,
     kubelets: Vec<Kubelet>,
-    pub(crate) turns: Turns,
+    pub(crate) locks: ClusterLocks,
     _dir: TempDir,
 }
 
@@ -116,7 +118,7 @@ impl Site {
             manager,
             klusterlets,
             kubelets,
-            turns: Turns::new(),
+            locks: ClusterLocks::new(),
             _dir: dir,
         })
     }
@@ -228,7 +230,7 @@ pub(crate) fn offer(name: &str) -> String {
 
 async fn join(hub: &Plane, two: &Plane, three: &Plane) -> Result<Vec<Klusterlet>> {
     let join = |cluster: Cluster, managed, agent| {
-        let sites = Sites {
+        let planes = ClusterPlanes {
             hub,
             managed,
             agent,
@@ -242,7 +244,7 @@ async fn join(hub: &Plane, two: &Plane, three: &Plane) -> Result<Vec<Klusterlet>
             work_agent,
             ..KlusterletOptions::named(cluster.name())
         };
-        Klusterlet::join(sites, options)
+        Klusterlet::join(planes, options)
     };
     Ok(vec![
         join(Cluster::One, hub, hub).await?,

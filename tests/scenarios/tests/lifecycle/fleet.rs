@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use futures::future::try_join_all;
-use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, Sites};
+use reeve_testkit::ocm::{AddonManager, ClusterPlanes, Klusterlet, KlusterletOptions};
 use reeve_testkit::{
     Kubelet, KubeletOptions, Objects, Plane, PlaneOptions, eventually, fleet_crd,
     install_addon_crds, parse, workspace,
@@ -72,12 +72,12 @@ impl Fleet {
             let namespace =
                 json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": AGENTS } });
             plane.apply(&namespace.to_string()).await?;
-            let sites = Sites {
+            let planes = ClusterPlanes {
                 hub: &hub,
                 managed: &plane,
                 agent: &plane,
             };
-            let klusterlet = Klusterlet::join(sites, KlusterletOptions::named(name)).await?;
+            let klusterlet = Klusterlet::join(planes, KlusterletOptions::named(name)).await?;
             let kubelet = Kubelet::start(&plane, pods.clone()).await?;
             clusters.push(Managed {
                 name,

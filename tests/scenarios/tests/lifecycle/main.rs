@@ -19,7 +19,7 @@ fn main() -> ExitCode {
             scenario("from_an_empty_hub_to_governed_clusters_and_back", |_| {
                 Box::pin(whole::installed_used_and_removed())
             }),
-            scenario("what_the_go_components_leave_is_taken_over", |_| {
+            scenario("state_of_go_components_is_adopted", |_| {
                 Box::pin(upgrade::in_place())
             }),
         ],

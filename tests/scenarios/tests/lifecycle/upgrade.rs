@@ -31,14 +31,14 @@ const AGENT_PROGRAMS: [&str; 2] = [
 
 pub(crate) async fn in_place() -> Result<()> {
     let fleet = Fleet::start(&["c1"]).await?;
-    let played = play(&fleet).await;
+    let played = run_lifecycle(&fleet).await;
     if played.is_err() {
         eprintln!("{}", fleet.dump().await);
     }
     played
 }
 
-async fn play(fleet: &Fleet) -> Result<()> {
+async fn run_lifecycle(fleet: &Fleet) -> Result<()> {
     let (hub, cluster) = (&fleet.hub, &fleet.clusters[0]);
     cluster.kubelet.set_unpullable(AGENT_PROGRAMS);
     installed_by_go(fleet).await?;

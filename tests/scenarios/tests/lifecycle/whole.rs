@@ -12,19 +12,19 @@ use crate::inventory::{self, Inventory};
 const CLUSTERS: [&str; 2] = ["c1", "c2"];
 const POLICY: &str = "policy.open-cluster-management.io/v1";
 const SOON: Duration = Duration::from_mins(1);
-/// Until a controller has acted on what it has heard.
-const HEARD: Duration = Duration::from_secs(2);
+/// How long a controller may take to act on a watch event.
+const SETTLE_TIME: Duration = Duration::from_secs(2);
 
 pub(crate) async fn installed_used_and_removed() -> Result<()> {
     let fleet = Fleet::start(&CLUSTERS).await?;
-    let played = play(&fleet).await;
+    let played = run_lifecycle(&fleet).await;
     if played.is_err() {
         eprintln!("{}", fleet.dump().await);
     }
     played
 }
 
-async fn play(fleet: &Fleet) -> Result<()> {
+async fn run_lifecycle(fleet: &Fleet) -> Result<()> {
     let before = stock_at_rest(fleet).await?;
     fleet.install().await?;
     fleet.enable().await?;
@@ -68,7 +68,7 @@ async fn play(fleet: &Fleet) -> Result<()> {
 async fn stock_at_rest(fleet: &Fleet) -> Result<Vec<(String, Inventory)>> {
     eventually("the planes are at rest", SOON, || async {
         let first = stock(fleet).await?;
-        tokio::time::sleep(HEARD).await;
+        tokio::time::sleep(SETTLE_TIME).await;
         let second = stock(fleet).await?;
         let changes = differences(&first, &second);
         ensure!(changes.is_empty(), "{}", changes.join("\n"));
@@ -143,7 +143,7 @@ async fn govern(fleet: &Fleet) -> Result<()> {
         )
         .await?;
     }
-    eventually("the hub says Compliant", SOON, || async {
+    eventually("the hub reports Compliant", SOON, || async {
         let policy = fleet
             .hub
             .get(POLICY, "Policy", Some(name.0), name.1)
@@ -179,7 +179,7 @@ async fn ungovern(fleet: &Fleet) -> Result<()> {
         // The controller may hear of this end before it hears of the policy's, and enforce the policy once more.
         eventually("the namespace stays away", SOON, || async {
             delete_namespace(&cluster.plane, "prod").await?;
-            tokio::time::sleep(HEARD).await;
+            tokio::time::sleep(SETTLE_TIME).await;
             let found = cluster.plane.get("v1", "Namespace", None, "prod").await?;
             ensure!(found.is_none(), "it is there again");
             Ok(())

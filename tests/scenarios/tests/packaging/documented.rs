@@ -67,7 +67,7 @@ fn programs(archive: &Path) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-pub(crate) async fn install_names_the_image_that_is_pushed() -> Result<()> {
+pub(crate) async fn install_page_names_published_image() -> Result<()> {
     let page = fs::read_to_string(workspace().join("docs/install.md"))?;
     let image = commands(&page, "The image")?;
     let build = command(&image, "cargo xtask image")?;

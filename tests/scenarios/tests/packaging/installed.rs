@@ -68,7 +68,7 @@ async fn dry_run(plane: &Plane, object: &Object) -> Result<()> {
     Ok(())
 }
 
-pub(crate) async fn everything_is_accepted(plane: Arc<Plane>) -> Result<()> {
+pub(crate) async fn all_objects_are_accepted(plane: Arc<Plane>) -> Result<()> {
     prepare(&plane).await?;
     let mut all = kustomized("deploy/hub").await?;
     all.extend(kustomized("tests/scenarios/packages/elsewhere").await?);
@@ -87,7 +87,7 @@ pub(crate) async fn everything_is_accepted(plane: Arc<Plane>) -> Result<()> {
 }
 
 /// The lease is held by a Pod, under the host name that a Pod has.
-async fn the_addon_controller_leads_with_its_rights(plane: &Plane) -> Result<()> {
+async fn addon_controller_leads_with_its_rights(plane: &Plane) -> Result<()> {
     let name = "governance-policy-addon-controller";
     let lease = "governance-policy-addon-controller-lock";
     eventually("the add-on controller leads", SOON, || async {
@@ -104,7 +104,7 @@ async fn the_addon_controller_leads_with_its_rights(plane: &Plane) -> Result<()>
 
 /// The base, applied; the Pods that come of it, run; a policy, propagated. Everything with the rights that the
 /// manifests give, and no more.
-pub(crate) async fn the_components_work_with_their_rights(plane: Arc<Plane>) -> Result<()> {
+pub(crate) async fn components_work_with_their_rights(plane: Arc<Plane>) -> Result<()> {
     prepare(&plane).await?;
     for object in kustomized("deploy/overlays/one-image").await? {
         plane.apply_object(&object).await?;
@@ -112,7 +112,7 @@ pub(crate) async fn the_components_work_with_their_rights(plane: Arc<Plane>) -> 
     let kubelet = Kubelet::start(&plane, KubeletOptions::default()).await?;
     let outcome = tokio::try_join!(
         propagated(&plane),
-        the_addon_controller_leads_with_its_rights(&plane)
+        addon_controller_leads_with_its_rights(&plane)
     );
     outcome.map_err(|error| error.context(kubelet.dump()))?;
     Ok(())

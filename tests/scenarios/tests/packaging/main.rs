@@ -11,35 +11,35 @@ use reeve_scenarios::{run_on_plane, scenario};
 
 fn main() -> ExitCode {
     run_on_plane(vec![
-        scenario("the_base_is_what_clusteradm_installs", |_| {
-            Box::pin(rendered::the_base_is_what_clusteradm_installs())
+        scenario("base_equals_clusteradm", |_| {
+            Box::pin(rendered::base_equals_clusteradm())
         }),
-        scenario("the_deployments_are_those_of_clusteradm", |_| {
-            Box::pin(rendered::the_deployments_are_those_of_clusteradm())
+        scenario("deployments_equal_clusteradm", |_| {
+            Box::pin(rendered::deployments_equal_clusteradm())
         }),
-        scenario("the_chart_says_what_the_base_says", |_| {
-            Box::pin(rendered::the_chart_reports_what_the_base_reports())
+        scenario("chart_renders_same_objects_as_base", |_| {
+            Box::pin(rendered::chart_renders_same_objects_as_base())
         }),
-        scenario("the_chart_refuses_values_that_mean_nothing", |_| {
-            Box::pin(rendered::the_chart_refuses_values_that_mean_nothing())
+        scenario("chart_rejects_unknown_values", |_| {
+            Box::pin(rendered::chart_rejects_unknown_values())
         }),
         scenario("one_image_reaches_all_four_components", |_| {
-            Box::pin(rendered::one_image_reaches_all_four_components())
+            Box::pin(rendered::image_is_set_on_all_components())
         }),
-        scenario("documented_install_names_the_image_that_is_pushed", |_| {
-            Box::pin(documented::install_names_the_image_that_is_pushed())
+        scenario("documented_install_names_published_image", |_| {
+            Box::pin(documented::install_page_names_published_image())
         }),
         scenario("another_namespace_reaches_all_objects", |_| {
-            Box::pin(rendered::another_namespace_reaches_all_objects())
+            Box::pin(rendered::namespace_is_set_on_all_objects())
         }),
         scenario("addon_18_11_only_clients_of_the_hub_are_signed", |_| {
-            Box::pin(rendered::only_clients_of_the_hub_are_signed())
+            Box::pin(rendered::only_client_signer_is_allowed())
         }),
         scenario("everything_is_accepted_by_an_api_server", |plane| {
-            Box::pin(installed::everything_is_accepted(plane))
+            Box::pin(installed::all_objects_are_accepted(plane))
         }),
         scenario("the_installed_components_work_with_their_rights", |plane| {
-            Box::pin(installed::the_components_work_with_their_rights(plane))
+            Box::pin(installed::components_work_with_their_rights(plane))
         }),
     ])
 }

@@ -67,7 +67,7 @@ fn found<'a>(objects: &'a BTreeMap<Key, Value>, kind: &str, name: &str) -> Resul
 }
 
 /// Exactly these 19 are rendered.
-pub(crate) async fn the_base_is_what_clusteradm_installs() -> Result<()> {
+pub(crate) async fn base_equals_clusteradm() -> Result<()> {
     let objects = by_key(&kustomized("deploy/hub").await?)?;
     let ns = "open-cluster-management";
     let crd = "CustomResourceDefinition";
@@ -145,7 +145,7 @@ pub(crate) async fn the_base_is_what_clusteradm_installs() -> Result<()> {
 }
 
 /// The table of section 2.2.
-pub(crate) async fn the_deployments_are_those_of_clusteradm() -> Result<()> {
+pub(crate) async fn deployments_equal_clusteradm() -> Result<()> {
     let objects = by_key(&kustomized("deploy/hub").await?)?;
     let image = |name: &str| format!("quay.io/open-cluster-management/{name}:latest");
     let pod_name = json!({ "name": "POD_NAME", "valueFrom": { "fieldRef": { "fieldPath": "metadata.name" } } });
@@ -216,7 +216,7 @@ pub(crate) async fn the_deployments_are_those_of_clusteradm() -> Result<()> {
 }
 
 /// Object for object, but for what Helm itself wants on them.
-pub(crate) async fn the_chart_reports_what_the_base_reports() -> Result<()> {
+pub(crate) async fn chart_renders_same_objects_as_base() -> Result<()> {
     let base = by_key(&kustomized("deploy/hub").await?)?;
     let mut chart = by_key(&charted("open-cluster-management", UPSTREAM).await?)?;
     for (key, object) in &mut chart {
@@ -246,7 +246,7 @@ pub(crate) async fn the_chart_reports_what_the_base_reports() -> Result<()> {
     Ok(())
 }
 
-pub(crate) async fn the_chart_refuses_values_that_mean_nothing() -> Result<()> {
+pub(crate) async fn chart_rejects_unknown_values() -> Result<()> {
     let lint = ["lint", "--strict", CHART, "--set", EVERYTHING].map(str::to_owned);
     tokio::task::spawn_blocking(move || Packager::Helm.run(&lint))
         .await
@@ -311,7 +311,7 @@ pub(crate) fn images(objects: &BTreeMap<Key, Value>) -> Result<Vec<String>> {
     Ok(images)
 }
 
-pub(crate) async fn one_image_reaches_all_four_components() -> Result<()> {
+pub(crate) async fn image_is_set_on_all_components() -> Result<()> {
     let overlay = images(&by_key(&kustomized("deploy/overlays/one-image").await?)?)?;
     ensure!(
         overlay == ["registry.example.com/reeve:0.1.0"; 4],
@@ -333,7 +333,7 @@ pub(crate) async fn one_image_reaches_all_four_components() -> Result<()> {
     Ok(())
 }
 
-pub(crate) async fn another_namespace_reaches_all_objects() -> Result<()> {
+pub(crate) async fn namespace_is_set_on_all_objects() -> Result<()> {
     let overlay = kustomized("tests/scenarios/packages/elsewhere").await?;
     let chart = charted("elsewhere", EVERYTHING).await?;
     for (by, objects) in [("kustomize", overlay), ("Helm", chart)] {
@@ -359,7 +359,7 @@ pub(crate) async fn another_namespace_reaches_all_objects() -> Result<()> {
 }
 
 /// Upstream's controller may sign for anybody.
-pub(crate) async fn only_clients_of_the_hub_are_signed() -> Result<()> {
+pub(crate) async fn only_client_signer_is_allowed() -> Result<()> {
     let objects = by_key(&kustomized("deploy/hub").await?)?;
     let role = found(&objects, "ClusterRole", "policy-addon-ctrl-manager-role")?;
     let rules = role["rules"].as_array().context("no rules")?;

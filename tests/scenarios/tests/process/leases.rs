@@ -32,7 +32,7 @@ async fn kept(plane: &Plane, namespace: &str) -> Result<()> {
     .await
 }
 
-pub(crate) async fn here_or_there(planes: Arc<Planes>) -> Result<()> {
+pub(crate) async fn lease_location(planes: Arc<Planes>) -> Result<()> {
     let namespace =
         |name| format!("{{apiVersion: v1, kind: Namespace, metadata: {{name: {name}}}}}");
     planes.target.apply(&namespace("addon")).await?;

@@ -85,24 +85,23 @@ fn main() -> ExitCode {
             scenario("a_changed_kubeconfig_is_unhealthy", |p| {
                 Box::pin(hosted::kubeconfig(p))
             }),
-            scenario("a_lease_is_kept_here_or_else_on_the_hub", |p| {
-                Box::pin(leases::here_or_there(p))
+            scenario("lease_is_on_managed_cluster_or_on_hub", |p| {
+                Box::pin(leases::lease_location(p))
             }),
             scenario("case48_a_change_of_the_tls_profile_ends_the_process", |p| {
                 Box::pin(profile::ends(p))
             }),
-            scenario("who_may_not_read_the_tls_profile_does_without", |p| {
+            scenario("forbidden_tls_profile_is_ignored", |p| {
                 Box::pin(profile::denied(p))
             }),
-            scenario(
-                "cfg_26_an_uninstallation_removes_our_finalizers_and_nothing_else",
-                |p| Box::pin(uninstall::lets_go(p)),
-            ),
+            scenario("cfg_26_uninstall_removes_only_own_finalizers", |p| {
+                Box::pin(uninstall::finalizers_are_removed(p))
+            }),
             scenario("an_uninstallation_gives_up_in_time", |p| {
                 Box::pin(uninstall::gives_up(p))
             }),
-            scenario("cleanup_is_due_while_the_kind_goes", |p| {
-                Box::pin(uninstall::kind_goes(p))
+            scenario("cleanup_is_required_while_crd_is_terminating", |p| {
+                Box::pin(uninstall::kind_is_deleted(p))
             }),
         ],
     )

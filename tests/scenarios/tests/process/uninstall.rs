@@ -112,7 +112,7 @@ async fn controller(plane: &Plane, namespace: &str) -> Result<Supervisor> {
     Ok(tasks)
 }
 
-pub(crate) async fn lets_go(planes: Arc<Planes>) -> Result<()> {
+pub(crate) async fn finalizers_are_removed(planes: Arc<Planes>) -> Result<()> {
     let plane = &planes.hosting;
     let namespace = "uninstalled";
     let policies: [(&str, &[&str]); 3] = [
@@ -200,7 +200,7 @@ pub(crate) async fn gives_up(planes: Arc<Planes>) -> Result<()> {
     Ok(())
 }
 
-pub(crate) async fn kind_goes(planes: Arc<Planes>) -> Result<()> {
+pub(crate) async fn kind_is_deleted(planes: Arc<Planes>) -> Result<()> {
     // On the other cluster, which has no policies of its own.
     let plane = &planes.target;
     let mut tasks = Supervisor::new(CancellationToken::new());

@@ -56,15 +56,23 @@ async fn replicated(hub: &Plane, name: &str) -> Result<()> {
 }
 
 /// That of the candidates only one has written policies or their statuses, as far as that was asked for after a time.
-async fn only_writes(audit: &AuditLog, beginning: (Mark, Timestamp), user: &str) -> Result<()> {
+async fn assert_only_writer(
+    audit: &AuditLog,
+    beginning: (Mark, Timestamp),
+    user: &str,
+) -> Result<()> {
     let (mark, time) = beginning;
     // What is written is seen a moment before it is in the log.
-    eventually(format!("the audit log tells of {user}"), SOON, || async {
-        let events = audit.since(mark)?;
-        let wrote = writers(&events, time);
-        ensure!(wrote.iter().eq([&user]), "{wrote:?} wrote");
-        Ok(())
-    })
+    eventually(
+        format!("the audit log has requests of {user}"),
+        SOON,
+        || async {
+            let events = audit.since(mark)?;
+            let wrote = writers(&events, time);
+            ensure!(wrote.iter().eq([&user]), "{wrote:?} wrote");
+            Ok(())
+        },
+    )
     .await
 }
 
@@ -110,13 +118,13 @@ pub(crate) async fn failover(hubs: Arc<Hubs>) -> Result<()> {
     .await?;
     let mut second = start(second_user).await?;
     replicated(hub, "before").await?;
-    only_writes(audit, beginning, first_user).await?;
+    assert_only_writer(audit, beginning, first_user).await?;
 
     first.component.kill().await;
     // What it had asked for may still be answered, and be reported of later.
     let killed = (audit.mark()?, Timestamp::now());
     replicated(hub, "after").await?;
-    only_writes(audit, killed, second_user).await?;
+    assert_only_writer(audit, killed, second_user).await?;
     ensure!(
         second.component.status()?.is_none(),
         "{}",

@@ -171,15 +171,15 @@ fn renewals(events: &[AuditEvent]) -> Vec<Timestamp> {
 
 /// What a lost leader may have asked for after its deadline.
 #[derive(Clone, Copy, PartialEq)]
-enum Asked {
+enum AllowedRequests {
     /// Nothing at all.
-    Nothing,
+    None,
     /// Whatever changes nothing: watches go on.
-    Anything,
+    ReadOnly,
 }
 
 /// What the audit log has to say when the first candidate has lost the lease and the second one has worked.
-fn never_both(stage: &Stage<'_>, asked: Asked) -> Result<()> {
+fn one_leader_at_a_time(stage: &Stage<'_>, allowed: AllowedRequests) -> Result<()> {
     let [first, second] = stage.users;
     let (first, second) = (stage.events(first)?, stage.events(second)?);
     let last = renewals(&first).into_iter().max().context("never led")?;
@@ -209,7 +209,7 @@ fn never_both(stage: &Stage<'_>, asked: Asked) -> Result<()> {
     println!("the last write came {after:#} after the last renewal");
     ensure!(after <= GONE, "written {after:#} after the last renewal");
     ensure!(ended < taken && began > taken, "{ended} {taken} {began}");
-    if asked == Asked::Nothing {
+    if allowed == AllowedRequests::None {
         let last_asked = first.iter().map(received).max().context("no requests")?;
         let after = last_asked.duration_since(last);
         ensure!(after <= GONE, "asked {after:#} after the last renewal");
@@ -229,35 +229,38 @@ async fn ended(running: &mut Running) -> Result<()> {
 }
 
 /// Whether it has observed why.
-fn observed_why(running: &Running) -> Result<()> {
+fn logged_reason(running: &Running) -> Result<()> {
     let log = running.component.log();
     ensure!(log.contains("leader election lost"), "{log}");
     Ok(())
 }
 
-/// Keeps whoever leads busy while `story` goes on.
-async fn meanwhile<T>(stage: &Stage<'_>, story: impl Future<Output = Result<T>>) -> Result<T> {
+/// Keeps whoever leads busy while `scenario` goes on.
+async fn while_leader_is_busy<T>(
+    stage: &Stage<'_>,
+    scenario: impl Future<Output = Result<T>>,
+) -> Result<T> {
     let done = AtomicBool::new(false);
-    let story = async {
-        let outcome = story.await;
+    let scenario = async {
+        let outcome = scenario.await;
         done.store(true, Ordering::SeqCst);
         outcome
     };
-    let (outcome, busy) = tokio::join!(story, stage.keep_busy(&done));
+    let (outcome, busy) = tokio::join!(scenario, stage.keep_busy(&done));
     let outcome = outcome?;
     busy.map(|()| outcome)
 }
 
 /// Waits until the second candidate leads and works, and reports who that is.
-async fn succeeded(stage: &Stage<'_>, holder: &str) -> Result<String> {
-    let heir = stage.holder_after(holder).await?;
+async fn wait_for_new_leader(stage: &Stage<'_>, holder: &str) -> Result<String> {
+    let new_leader = stage.holder_after(holder).await?;
     eventually("the new leader writes", SOON, || async {
         let events = stage.events(stage.users[1])?;
         ensure!(events.iter().any(is_write), "nothing was written");
         Ok(())
     })
     .await?;
-    Ok(heir)
+    Ok(new_leader)
 }
 
 pub(crate) async fn renewals_are_cut(hubs: Arc<Hubs>) -> Result<()> {
@@ -271,29 +274,29 @@ pub(crate) async fn renewals_are_cut(hubs: Arc<Hubs>) -> Result<()> {
     let kubeconfig = hub.kubeconfig_for(stage.users[1], Some("system:masters"))?;
     let mut second = stage.start(&kubeconfig).await?;
 
-    let story = async {
+    let scenario = async {
         proxy.hold(LEASES);
         let cut = Instant::now();
         ended(&mut first).await?;
         let took = cut.elapsed();
         println!("the leader ended {took:?} after its renewals were cut");
         ensure!(took < Duration::from_secs(13), "it ended {took:?} after");
-        let heir = succeeded(&stage, &holder).await?;
-        never_both(&stage, Asked::Nothing)?;
-        observed_why(&first)?;
+        let new_leader = wait_for_new_leader(&stage, &holder).await?;
+        one_leader_at_a_time(&stage, AllowedRequests::None)?;
+        logged_reason(&first)?;
         // The old leader comes back when all is well again: it waits.
         tokio::time::sleep_until((cut + CUT).into()).await;
-        never_both(&stage, Asked::Nothing)?;
+        one_leader_at_a_time(&stage, AllowedRequests::None)?;
         proxy.open();
         first.component.restart()?;
         first.ready().await?;
-        ensure!(stage.holder().await? == heir, "the lease went back");
+        ensure!(stage.holder().await? == new_leader, "the lease went back");
         first.component.stop().await?;
-        Ok(heir)
+        Ok(new_leader)
     };
-    let heir = meanwhile(&stage, story).await;
-    let heir = heir.with_context(|| second.component.log())?;
-    ensure!(stage.holder().await? == heir, "the lease went on");
+    let new_leader = while_leader_is_busy(&stage, scenario).await;
+    let new_leader = new_leader.with_context(|| second.component.log())?;
+    ensure!(stage.holder().await? == new_leader, "the lease went on");
     second.component.stop().await?;
     ensure!(stage.holder().await.is_err(), "the lease was not released");
     Ok(())
@@ -313,16 +316,16 @@ pub(crate) async fn leader_is_suspended(hubs: Arc<Hubs>) -> Result<()> {
     let holder = stage.holder().await?;
     let mut second = start(second).await?;
 
-    let story = async {
+    let scenario = async {
         first.component.pause()?;
-        succeeded(&stage, &holder).await?;
+        wait_for_new_leader(&stage, &holder).await?;
         // It finds the changes of all this time on its connections, and wants to write.
         first.component.resume()?;
         ended(&mut first).await?;
-        never_both(&stage, Asked::Anything)?;
-        observed_why(&first)
+        one_leader_at_a_time(&stage, AllowedRequests::ReadOnly)?;
+        logged_reason(&first)
     };
-    meanwhile(&stage, story).await?;
+    while_leader_is_busy(&stage, scenario).await?;
     second.component.stop().await?;
     Ok(())
 }

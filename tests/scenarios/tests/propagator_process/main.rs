@@ -143,7 +143,7 @@ fn main() -> ExitCode {
             scenario("wrong_flags_and_variables_are_named", |p| {
                 Box::pin(flags::wrong(p))
             }),
-            scenario("prop_11_ready_means_that_the_caches_are_full", |p| {
+            scenario("prop_11_ready_when_caches_have_synced", |p| {
                 Box::pin(serving::readiness(p))
             }),
             scenario("prop_6_the_watched_namespaces_are_kept_to", |p| {
@@ -162,31 +162,32 @@ fn main() -> ExitCode {
             scenario("leader_without_renewals_stops_before_another_starts", |p| {
                 Box::pin(leadership::renewals_are_cut(p))
             }),
-            scenario("suspended_leader_writes_nothing_when_it_wakes", |p| {
+            scenario("suspended_leader_writes_nothing_when_resumed", |p| {
                 Box::pin(leadership::leader_is_suspended(p))
             }),
             scenario("deleted_lease_stays_with_its_holder", |p| {
                 Box::pin(leadership::lease_is_deleted(p))
             }),
-            scenario("flood_of_bogus_tokens_starves_nobody", |p| {
+            scenario("flood_of_bogus_tokens_does_not_block_scrapers", |p| {
                 Box::pin(flood::starves_nobody(p))
             }),
             scenario("prop_176_rough_edges_56_and_57_metrics", |p| {
                 Box::pin(metrics::compliance(p))
             }),
-            scenario("prop_52_what_the_policy_webhook_refuses", |p| {
+            scenario("prop_52_policy_webhook_rejects_invalid_policies", |p| {
                 Box::pin(webhooks::policies(p))
             }),
-            scenario("prop_54_what_the_policy_set_webhook_refuses", |p| {
+            scenario("prop_54_policy_set_webhook_rejects_invalid_sets", |p| {
                 Box::pin(webhooks::policy_sets(p))
             }),
             scenario("prop_55_further_checks_only_warn", |p| {
                 Box::pin(webhooks::warnings(p))
             }),
-            scenario("webhooks_answer_nonsense_and_take_a_new_certificate", |p| {
-                Box::pin(webhooks::nonsense_and_renewal(p))
-            }),
-            scenario("prop_22_where_the_tls_profile_comes_from", |p| {
+            scenario(
+                "webhooks_reject_malformed_reviews_and_reload_certificate",
+                |p| Box::pin(webhooks::nonsense_and_renewal(p)),
+            ),
+            scenario("prop_22_sources_of_the_tls_profile", |p| {
                 Box::pin(tls::sources(p))
             }),
             scenario("a_change_of_the_tls_profile_ends_the_process", |p| {

@@ -1,4 +1,4 @@
-//! Probes.
+//! The health and readiness probes of the propagator.
 
 use std::sync::Arc;
 

@@ -19,7 +19,7 @@ const MANIFEST: &str = "deploy/webhook/governance-policy-propagator.yaml";
 const NAMESPACE: &str = "admission";
 
 /// A propagator whose webhooks the API server asks about one namespace, so that scenarios do not meet.
-struct Asked {
+struct WebhookPropagator {
     running: Running,
     certificate: Certificate,
     port: u16,
@@ -56,7 +56,7 @@ fn configuration(
     Ok(ours)
 }
 
-impl Asked {
+impl WebhookPropagator {
     /// The API server asks when this returns.
     async fn start(hub: &Plane, namespace: &str) -> Result<Self> {
         let name =
@@ -210,7 +210,7 @@ pub(crate) async fn policies(hubs: Arc<Hubs>) -> Result<()> {
     // A propagator that writes statuses would come between a read and a write of the same object.
     let _turn = WRITER.lock().await;
     let hub = &hubs.plain;
-    let asked = Asked::start(hub, NAMESPACE).await?;
+    let asked = WebhookPropagator::start(hub, NAMESPACE).await?;
     let webhook = "policy.open-cluster-management.io.webhook";
     let long = "the combined length of the policy namespace and name cannot exceed 62 characters";
     let name = "n".repeat(63 - NAMESPACE.len());
@@ -242,7 +242,7 @@ pub(crate) async fn policy_sets(hubs: Arc<Hubs>) -> Result<()> {
     // A propagator that writes statuses would come between a read and a write of the same object.
     let _turn = WRITER.lock().await;
     let (hub, namespace) = (&hubs.plain, "admission-of-sets");
-    let asked = Asked::start(hub, namespace).await?;
+    let asked = WebhookPropagator::start(hub, namespace).await?;
     let webhook = "policyset.open-cluster-management.io.webhook";
     accepted(hub, &set(namespace, "s", &["a"]), Try::Create).await?;
     let foreign = "policy in spec.exclusions is not listed in spec.policies: b";
@@ -261,7 +261,7 @@ pub(crate) async fn policy_sets(hubs: Arc<Hubs>) -> Result<()> {
 
 pub(crate) async fn warnings(hubs: Arc<Hubs>) -> Result<()> {
     let (hub, namespace) = (&hubs.plain, "admission-warns");
-    let asked = Asked::start(hub, namespace).await?;
+    let asked = WebhookPropagator::start(hub, namespace).await?;
     let warned = async |path: &str, object: Value| {
         let group = "/apis/policy.open-cluster-management.io";
         let request = Request::post(format!("{group}/{path}"))
@@ -288,7 +288,7 @@ pub(crate) async fn warnings(hubs: Arc<Hubs>) -> Result<()> {
 
 pub(crate) async fn nonsense_and_renewal(hubs: Arc<Hubs>) -> Result<()> {
     let (hub, namespace) = (&hubs.plain, "admission-renewed");
-    let mut asked = Asked::start(hub, namespace).await?;
+    let mut asked = WebhookPropagator::start(hub, namespace).await?;
     let ask = |path: &str, body: Vec<u8>| Request::post(path).body(body);
     let policies = "/validate-policy-open-cluster-management-io-v1-policy";
     for body in ["", "nonsense", "{\"kind\": \"AdmissionReview\"}"] {

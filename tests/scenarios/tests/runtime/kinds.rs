@@ -38,8 +38,8 @@ fn kind(kind: &str) -> GroupVersionKind {
 }
 
 pub(crate) async fn come_and_go(plane: Arc<Plane>) -> Result<()> {
-    let woken = Arc::new(Mutex::new(Vec::new()));
-    let wake = Arc::clone(&woken);
+    let enqueued = Arc::new(Mutex::new(Vec::new()));
+    let wake = Arc::clone(&enqueued);
     // A hundred requests would take a quarter of a minute.
     let options = ClientOptions {
         kubeconfig: Some(plane.kubeconfig().to_owned()),
@@ -83,12 +83,18 @@ pub(crate) async fn come_and_go(plane: Arc<Plane>) -> Result<()> {
         "who waits is woken until the kind is there",
         SOON,
         || async {
-            ensure!(!std::mem::take(&mut *woken.lock()).is_empty(), "not woken");
+            ensure!(
+                !std::mem::take(&mut *enqueued.lock()).is_empty(),
+                "not woken"
+            );
             Ok(kinds.find(&tea, &1).await?)
         },
     )
     .await?;
-    ensure!(!woken.lock().contains(&2), "a forgotten reader was woken");
+    ensure!(
+        !enqueued.lock().contains(&2),
+        "a forgotten reader was woken"
+    );
 
     plane.delete(&definition("Tea")).await?;
     // How long the API server takes to end a definition is its own affair.
@@ -113,10 +119,13 @@ pub(crate) async fn come_and_go(plane: Arc<Plane>) -> Result<()> {
         absent(kinds.find(&tea, &1).await)
     })
     .await?;
-    woken.lock().clear();
+    enqueued.lock().clear();
     plane.apply(&definition("Tea")).await?;
     eventually("who waits is woken again", SOON, || async {
-        ensure!(!std::mem::take(&mut *woken.lock()).is_empty(), "not woken");
+        ensure!(
+            !std::mem::take(&mut *enqueued.lock()).is_empty(),
+            "not woken"
+        );
         Ok(kinds.find(&tea, &1).await?)
     })
     .await?;

@@ -13,30 +13,27 @@ use reeve_scenarios::{run_on_plane, scenario};
 
 fn main() -> ExitCode {
     run_on_plane(vec![
-        scenario("a_reader_is_woken_by_what_it_read_and_nothing_else", |p| {
-            Box::pin(reading::woken(p))
+        scenario("reader_is_enqueued_only_by_objects_it_read", |p| {
+            Box::pin(reading::enqueued(p))
         }),
-        scenario(
-            "a_reader_is_woken_by_an_object_of_a_kind_installed_later",
-            |p| Box::pin(reading::installed_later(p)),
-        ),
-        scenario("a_crowd_of_readers_is_answered_and_shares_one_watch", |p| {
+        scenario("reader_is_enqueued_by_object_of_later_kind", |p| {
+            Box::pin(reading::installed_later(p))
+        }),
+        scenario("many_readers_share_one_watch", |p| {
             Box::pin(reading::crowd(p))
         }),
         scenario("prop_119_fifty_namespaces_are_read_by_few_watches", |p| {
             Box::pin(sharing::many_namespaces(p))
         }),
-        scenario(
-            "who_may_not_read_everywhere_reads_namespace_by_namespace",
-            |p| Box::pin(sharing::refused_everywhere(p)),
-        ),
+        scenario("reader_without_cluster_access_reads_by_namespace", |p| {
+            Box::pin(sharing::refused_everywhere(p))
+        }),
         scenario("a_forbidden_read_is_an_error_and_not_absence", |p| {
             Box::pin(reading::forbidden(p))
         }),
-        scenario(
-            "prop_101_who_waits_for_a_kind_is_woken_when_it_comes",
-            |p| Box::pin(kinds::come_and_go(p)),
-        ),
+        scenario("prop_101_reader_is_enqueued_when_kind_is_defined", |p| {
+            Box::pin(kinds::come_and_go(p))
+        }),
         scenario("an_undecodable_object_does_not_blind_a_watch", |p| {
             Box::pin(reading::undecodable(p))
         }),
@@ -53,7 +50,7 @@ fn main() -> ExitCode {
         scenario("one_of_two_candidates_leads_until_it_stops", |p| {
             Box::pin(election::two(p))
         }),
-        scenario("secure_metrics_ask_who_reads_them", |p| {
+        scenario("secure_metrics_authorize_readers", |p| {
             Box::pin(serving::secure_metrics(p))
         }),
     ])

@@ -31,29 +31,29 @@ fn config_map(namespace: &str, name: &str, value: &str) -> String {
     .to_string()
 }
 
-type Woken = Arc<Mutex<Vec<u32>>>;
+type Enqueued = Arc<Mutex<Vec<u32>>>;
 
-fn watches(plane: &Plane) -> (DependencyWatches<u32>, Woken) {
-    let woken = Woken::default();
-    let wake = Arc::clone(&woken);
+fn watches(plane: &Plane) -> (DependencyWatches<u32>, Enqueued) {
+    let enqueued = Enqueued::default();
+    let wake = Arc::clone(&enqueued);
     let watches = DependencyWatches::new(plane.client(), move |reader| wake.lock().push(*reader));
-    (watches, woken)
+    (watches, enqueued)
 }
 
-async fn woken_to(woken: &Woken, want: &[u32]) -> Result<()> {
+async fn wait_for_enqueued(enqueued: &Enqueued, want: &[u32]) -> Result<()> {
     eventually(format!("exactly {want:?} are woken"), SOON, || async {
-        let found = woken.lock().clone();
+        let found = enqueued.lock().clone();
         ensure!(found == want, "woken: {found:?}");
         Ok(())
     })
     .await
 }
 
-pub(crate) async fn woken(plane: Arc<Plane>) -> Result<()> {
+pub(crate) async fn enqueued(plane: Arc<Plane>) -> Result<()> {
     let namespace =
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": "reading" } });
     plane.apply(&namespace.to_string()).await?;
-    let (watches, woken) = watches(&plane);
+    let (watches, enqueued) = watches(&plane);
     let config_maps = Discovery::new(plane.client())
         .find(&kind("", "v1", "ConfigMap"))
         .await?;
@@ -70,7 +70,7 @@ pub(crate) async fn woken(plane: Arc<Plane>) -> Result<()> {
     two.end();
     plane.apply(&config_map("reading", "other", "1")).await?;
     plane.apply(&config_map("reading", "absent", "1")).await?;
-    woken_to(&woken, &[1]).await?;
+    wait_for_enqueued(&enqueued, &[1]).await?;
 
     let one = watches.begin(&1);
     let found = one.get(&config_maps, "reading", "absent").await?;
@@ -82,15 +82,15 @@ pub(crate) async fn woken(plane: Arc<Plane>) -> Result<()> {
     );
     one.end();
     plane.apply(&config_map("reading", "absent", "2")).await?;
-    woken_to(&woken, &[1, 1]).await?;
+    wait_for_enqueued(&enqueued, &[1, 1]).await?;
     plane.delete(&config_map("reading", "absent", "2")).await?;
-    woken_to(&woken, &[1, 1, 1]).await?;
+    wait_for_enqueued(&enqueued, &[1, 1, 1]).await?;
 
     let label = json!({ "metadata": { "labels": { "team": "a" } } });
     plane
         .patch("v1", "ConfigMap", Some("reading"), "other", label)
         .await?;
-    woken_to(&woken, &[1, 1, 1, 2]).await?;
+    wait_for_enqueued(&enqueued, &[1, 1, 1, 2]).await?;
     watches.unwatch(&1);
     watches.unwatch(&2);
     ensure!(watches.active() == 0, "watches of nobody are still open");
@@ -155,7 +155,7 @@ pub(crate) async fn installed_later(plane: Arc<Plane>) -> Result<()> {
     plane.apply(&crd.to_string()).await?;
     let served = eventually("the kind is discovered", SOON, || discovery.find(&late)).await?;
     ensure!(!served.namespaced && served.resource.plural == "lates" && served.watchable);
-    let (watches, woken) = watches(&plane);
+    let (watches, enqueued) = watches(&plane);
     let batch = watches.begin(&7);
     eventually("the kind is served", SOON, || batch.get(&served, "", "x")).await?;
     let object = json!({
@@ -163,7 +163,7 @@ pub(crate) async fn installed_later(plane: Arc<Plane>) -> Result<()> {
     });
     plane.apply(&object.to_string()).await?;
     eventually("its reader is woken", SOON, || async {
-        ensure!(woken.lock().contains(&7), "not yet");
+        ensure!(enqueued.lock().contains(&7), "not yet");
         Ok(())
     })
     .await

@@ -65,8 +65,8 @@ async fn read_all(batch: &Batch<u32>, kind: &ServedKind, prefix: &str) -> Result
 
 pub(crate) async fn many_namespaces(plane: Arc<Plane>) -> Result<()> {
     prepare(&plane, "shared", "nobody-yet").await?;
-    let woken = Arc::new(Mutex::new(Vec::new()));
-    let wake = Arc::clone(&woken);
+    let enqueued = Arc::new(Mutex::new(Vec::new()));
+    let wake = Arc::clone(&enqueued);
     let watches = DependencyWatches::new(plane.client(), move |reader: &u32| {
         wake.lock().push(*reader);
     });
@@ -98,13 +98,13 @@ pub(crate) async fn many_namespaces(plane: Arc<Plane>) -> Result<()> {
         "{} watches of one kind",
         watches.active()
     );
-    woken.lock().clear();
+    enqueued.lock().clear();
     let unlabelled = json!({ "metadata": { "labels": { "team": null } } });
     plane
         .patch("v1", "ConfigMap", Some("shared-37"), "shared", unlabelled)
         .await?;
     eventually("the reader of that object is woken", SOON, || async {
-        ensure!(*woken.lock() == [1], "woken: {:?}", woken.lock());
+        ensure!(*enqueued.lock() == [1], "woken: {:?}", enqueued.lock());
         Ok(())
     })
     .await?;

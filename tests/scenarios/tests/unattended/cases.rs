@@ -31,7 +31,7 @@ pub(crate) async fn first(hub: Arc<Hub>) -> Result<()> {
     let mark = hub.plane.audit()?.mark()?;
     hub.enable("first", CONFIG_POLICY, json!({})).await?;
     hub.succeed("first", DEPLOY).await?;
-    eventually("the add-on says that it is applied", SOON, || async {
+    eventually("the add-on reports that it is applied", SOON, || async {
         let reason = hub
             .reason("first", CONFIG_POLICY, "ManifestApplied")
             .await?;
@@ -94,7 +94,7 @@ pub(crate) async fn moved(hub: Arc<Hub>) -> Result<()> {
         .await?;
     hub.has_works("new-host", &[]).await?;
     eventually(
-        "the add-on says that there is no such cluster",
+        "the add-on reports that there is no such cluster",
         SOON,
         || async {
             let reason = hub
@@ -250,7 +250,7 @@ pub(crate) async fn standalone(hub: Arc<Hub>) -> Result<()> {
     mounts(false).await
 }
 
-/// The work agent deletes what a work no longer names, so the namespace is let go of first.
+/// The work agent deletes what a work no longer names, so the namespace is orphaned first.
 pub(crate) async fn marked_late(hub: Arc<Hub>) -> Result<()> {
     hub.join("late").await?;
     hub.enable("late", FRAMEWORK, json!({})).await?;
@@ -269,7 +269,7 @@ pub(crate) async fn marked_late(hub: Arc<Hub>) -> Result<()> {
     };
     let becomes = |expected: (bool, bool)| async move {
         eventually(
-            format!("(named, let go of) is {expected:?}"),
+            format!("(named, orphaned) is {expected:?}"),
             SOON,
             || async {
                 let found = state().await?;

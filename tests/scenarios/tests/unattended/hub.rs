@@ -190,7 +190,7 @@ impl Hub {
         .await
     }
 
-    /// Says of a work what its agent would say once its Pod has run.
+    /// Reports the status of a work that its agent would report once its Pod has run.
     pub(crate) async fn succeed(&self, namespace: &str, name: &str) -> Result<()> {
         let work = self.work(namespace, name).await?;
         let generation = work.metadata.generation;

@@ -20,10 +20,10 @@ fn main() -> ExitCode {
                 |hub| Box::pin(cases::first(hub)),
             ),
             scenario(
-                "addon_144_own_case_two_hosted_clusters_on_one_and_one_of_them_goes",
+                "addon_144_own_case_one_of_two_hosted_clusters_is_deleted",
                 |hub| Box::pin(cases::two_hosted(hub)),
             ),
-            scenario("addon_52_a_hub_that_is_marked_late", |hub| {
+            scenario("addon_52_hub_marked_late", |hub| {
                 Box::pin(cases::marked_late(hub))
             }),
             scenario("addon_136_own_case_another_hosting_cluster", |hub| {

@@ -56,21 +56,21 @@ async fn run() -> Result<()> {
     env::set_current_dir(&folder).context("entering the Pod's folder")?;
     let sandbox = fs::read("sandbox.json").context("reading sandbox.json")?;
     let sandbox: Sandbox = serde_json::from_slice(&sandbox).context("reading sandbox.json")?;
-    furnish(&sandbox)?;
+    set_up(&sandbox)?;
     for port in &sandbox.ports {
         let listener = TcpListener::bind(("127.0.0.1", *port)).await;
         let listener = listener.with_context(|| format!("listening on port {port}"))?;
-        tokio::spawn(lead_out(listener, PathBuf::from(format!("ways/{port}"))));
+        tokio::spawn(forward_out(listener, PathBuf::from(format!("ways/{port}"))));
     }
-    let way_in = UnixListener::bind("in").context("listening on the way in")?;
+    let socket_in = UnixListener::bind("in").context("listening on the way in")?;
     loop {
-        let (from, _) = way_in.accept().await.context("waiting on the way in")?;
-        tokio::spawn(lead_in(from));
+        let (from, _) = socket_in.accept().await.context("waiting on the way in")?;
+        tokio::spawn(forward_in(from));
     }
 }
 
 /// Makes the machine look as it does in the Pod.
-fn furnish(sandbox: &Sandbox) -> Result<()> {
+fn set_up(sandbox: &Sandbox) -> Result<()> {
     rustix::system::sethostname(sandbox.hostname.as_bytes()).context("setting the host's name")?;
     let up = Command::new("ip")
         .args(["link", "set", "lo", "up"])
@@ -139,19 +139,19 @@ fn seal(place: &Path) -> Result<()> {
         .with_context(|| format!("making {} read-only", place.display()))
 }
 
-async fn lead_out(listener: TcpListener, way: PathBuf) {
+async fn forward_out(listener: TcpListener, socket: PathBuf) {
     // An error ends one connection, which is what the other side then sees.
     while let Ok((mut from, _)) = listener.accept().await {
-        let way = way.clone();
+        let socket = socket.clone();
         tokio::spawn(async move {
-            if let Ok(mut to) = UnixStream::connect(way).await {
+            if let Ok(mut to) = UnixStream::connect(socket).await {
                 let _ = copy_bidirectional(&mut from, &mut to).await;
             }
         });
     }
 }
 
-async fn lead_in(mut from: UnixStream) -> Option<()> {
+async fn forward_in(mut from: UnixStream) -> Option<()> {
     let mut port = String::new();
     loop {
         match from.read_u8().await.ok()? {

@@ -19,9 +19,9 @@ pub(super) fn variables(
     pod: &Pod,
     container: &Container,
     sources: &Sources,
-    given: Variables,
+    default_environment: Variables,
 ) -> Result<Variables, Blocked> {
-    let mut all = given;
+    let mut all = default_environment;
     for variable in container.env.iter().flatten() {
         if let Some(value) = value(pod, variable, sources, &all)? {
             all.retain(|(name, _)| *name != variable.name);
@@ -128,11 +128,13 @@ pub(super) fn expand(text: &str, variables: &Variables) -> String {
         let reference = after
             .strip_prefix('(')
             .and_then(|inner| inner.split_once(')'));
-        let known = reference.and_then(|(name, tail)| {
-            let found = variables.iter().find(|(known, _)| known == name);
+        let with_running = reference.and_then(|(name, tail)| {
+            let found = variables
+                .iter()
+                .find(|(with_running, _)| with_running == name);
             found.map(|(_, value)| (value, tail))
         });
-        if let Some((value, tail)) = known {
+        if let Some((value, tail)) = with_running {
             out.push_str(value);
             rest = tail;
         } else {

@@ -1,7 +1,7 @@
 //! A kubelet without containers: it runs the commands of Pods as processes.
 //!
 //! Every Pod has mounts, a network and a host name of its own, so that its paths (`/var/run/secrets/...`), its ports
-//! and its name are what its manifest says, however many Pods there are. Its containers run as the image's user with
+//! and its name are those of its manifest, however many Pods there are. Its containers run as the image's user with
 //! no more than the manifest gives them: environment, volumes, and the token of their `ServiceAccount`. From inside,
 //! nothing can be reached but the API servers that the test names, on 127.0.0.1.
 //!
@@ -9,13 +9,13 @@
 
 mod environment;
 mod node;
+mod port_forward;
 mod probes;
 mod processes;
 mod sandbox;
 mod sources;
 mod status;
 mod volumes;
-mod ways;
 mod worker;
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -43,7 +43,7 @@ use sources::Sources;
 use status::{Seen, State};
 
 /// How often new Pods are looked for.
-const LOOK: Duration = Duration::from_millis(50);
+const SYNC_INTERVAL: Duration = Duration::from_millis(50);
 
 /// The components that the `reeve` program is.
 const COMPONENTS: &[&str] = &[
@@ -68,13 +68,13 @@ pub struct KubeletOptions {
     pub unpullable: BTreeSet<String>,
     /// Who containers run as that name no user: the image's user. Has no effect where tests do not run as root.
     pub user: i64,
-    /// By how much probes are faster than their manifest says.
+    /// By how much probes are faster than in their manifest.
     pub probes_divided_by: u32,
     /// The shortest time between two probes.
     pub probes_at_least: Duration,
     /// How long the first restart of a container waits. Doubles with each, up to ten times this.
     pub back_off: Duration,
-    /// The longest time that a container has to end, whatever its manifest says.
+    /// The longest time that a container has to end, whatever its manifest has.
     pub grace_cap: Duration,
 }
 
@@ -132,7 +132,7 @@ impl Blocked {
     }
 }
 
-/// Runs the Pods of a plane. Dropping it kills them all; the cluster is not told.
+/// Runs the Pods of a plane. Dropping it kills them all, without an update of their statuses.
 pub struct Kubelet {
     inner: Arc<Inner>,
     tasks: JoinSet<()>,
@@ -147,12 +147,12 @@ struct Inner {
     processes: Processes,
     machine: Machine,
     unpullable: Mutex<BTreeSet<String>>,
-    running: Mutex<BTreeMap<(String, String), Known>>,
+    running: Mutex<BTreeMap<(String, String), RunningPod>>,
     dir: TempDir,
 }
 
 /// What is known of a Pod that has been started.
-struct Known {
+struct RunningPod {
     folder: PathBuf,
     processes: Vec<ProcessId>,
 }
@@ -180,9 +180,9 @@ impl Kubelet {
         ports.sort_unstable();
         ports.dedup();
         let mut tasks = JoinSet::new();
-        let ways = dir.path().join("ways");
-        ways::open(&ways, &ports, &mut tasks)?;
-        let machine = Machine::new(helper, ways, ports)?;
+        let port_forward = dir.path().join("ways");
+        port_forward::open(&port_forward, &ports, &mut tasks)?;
+        let machine = Machine::new(helper, port_forward, ports)?;
         let client = client(plane.kubeconfig()).await?;
         let sources = Sources::watch(&client, &mut tasks);
         sources.ready().await.context("listing Pods")?;
@@ -200,11 +200,11 @@ impl Kubelet {
             running: Mutex::default(),
             dir,
         });
-        tasks.spawn(adopt(Arc::clone(&inner)));
+        tasks.spawn(spawn_workers(Arc::clone(&inner)));
         Ok(Self { inner, tasks })
     }
 
-    /// Says which programs or images cannot be pulled from now on. Containers that run go on.
+    /// Sets the programs or images that cannot be pulled from now on. Running containers continue.
     pub fn set_unpullable<'a>(&self, names: impl IntoIterator<Item = &'a str>) {
         let names = names.into_iter().map(str::to_owned).collect();
         *self
@@ -259,16 +259,16 @@ impl Kubelet {
     ) -> Result<(u16, String)> {
         let folder = self
             .inner
-            .known(namespace, pod, |known| known.folder.clone())?;
+            .with_running(namespace, pod, |with_running| with_running.folder.clone())?;
         probes::http_get(&folder.join("in"), port, path).await
     }
 
-    /// `kill -9` of a Pod's containers, as when the machine runs out of memory. They are started again if their Pod
-    /// says so.
+    /// `kill -9` of a Pod's containers, as when the machine runs out of memory. They are restarted if the policy
+    /// of their Pod requires it.
     pub fn kill(&self, namespace: &str, pod: &str) -> Result<()> {
-        let processes = self
-            .inner
-            .known(namespace, pod, |known| known.processes.clone())?;
+        let processes = self.inner.with_running(namespace, pod, |with_running| {
+            with_running.processes.clone()
+        })?;
         for process in processes {
             self.inner.processes.signal(process, Signal::KILL)?;
         }
@@ -277,9 +277,9 @@ impl Kubelet {
 
     /// The process id of a Pod's first running container: its memory and time can be read from `/proc`.
     pub fn pid(&self, namespace: &str, pod: &str) -> Result<u32> {
-        let processes = self
-            .inner
-            .known(namespace, pod, |known| known.processes.clone())?;
+        let processes = self.inner.with_running(namespace, pod, |with_running| {
+            with_running.processes.clone()
+        })?;
         let mut pids = processes
             .into_iter()
             .filter_map(|process| self.inner.processes.pid(process));
@@ -311,7 +311,7 @@ impl Inner {
             .unwrap_or_else(PoisonError::into_inner);
         if [image, of_image, name]
             .iter()
-            .any(|known| unpullable.contains(*known))
+            .any(|with_running| unpullable.contains(*with_running))
         {
             return Err(Blocked::new(
                 "ImagePullBackOff",
@@ -328,7 +328,7 @@ impl Inner {
     }
 
     /// The variables that every container has.
-    fn given(&self, pod: &str) -> environment::Variables {
+    fn default_environment(&self, pod: &str) -> environment::Variables {
         let (host, port) = &self.server;
         [
             (
@@ -374,17 +374,17 @@ impl Inner {
         }
     }
 
-    fn know(&self, namespace: &str, name: &str, folder: &Path, seen: &[Seen]) {
+    fn record_running(&self, namespace: &str, name: &str, folder: &Path, seen: &[Seen]) {
         let processes = seen.iter().filter_map(|container| match &container.state {
             State::Running { process, .. } => Some(*process),
             _ => None,
         });
-        let known = Known {
+        let with_running = RunningPod {
             folder: folder.to_owned(),
             processes: processes.collect(),
         };
         let mut running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        running.insert((namespace.to_owned(), name.to_owned()), known);
+        running.insert((namespace.to_owned(), name.to_owned()), with_running);
     }
 
     fn forget(&self, namespace: &str, name: &str, folder: &Path) {
@@ -393,22 +393,28 @@ impl Inner {
         // A Pod of the same name may have come since.
         if running
             .get(&key)
-            .is_some_and(|known| known.folder == folder)
+            .is_some_and(|with_running| with_running.folder == folder)
         {
             running.remove(&key);
         }
     }
 
-    fn known<T>(&self, namespace: &str, pod: &str, ask: impl FnOnce(&Known) -> T) -> Result<T> {
+    fn with_running<T>(
+        &self,
+        namespace: &str,
+        pod: &str,
+        probe: impl FnOnce(&RunningPod) -> T,
+    ) -> Result<T> {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = running.get(&(namespace.to_owned(), pod.to_owned()));
-        let known = known.with_context(|| format!("the Pod {namespace}/{pod} does not run"))?;
-        Ok(ask(known))
+        let with_running = running.get(&(namespace.to_owned(), pod.to_owned()));
+        let with_running =
+            with_running.with_context(|| format!("the Pod {namespace}/{pod} does not run"))?;
+        Ok(probe(with_running))
     }
 }
 
 /// Gives every Pod a worker.
-async fn adopt(inner: Arc<Inner>) {
+async fn spawn_workers(inner: Arc<Inner>) {
     // The workers end with this task.
     let mut workers = JoinSet::new();
     let mut adopted: HashSet<String> = HashSet::new();
@@ -424,7 +430,7 @@ async fn adopt(inner: Arc<Inner>) {
             }
         }
         while workers.try_join_next().is_some() {}
-        tokio::time::sleep(LOOK).await;
+        tokio::time::sleep(SYNC_INTERVAL).await;
     }
 }
 
@@ -438,7 +444,7 @@ async fn client(kubeconfig: &Path) -> Result<Client> {
     let options = KubeConfigOptions::default();
     let config = Config::from_custom_kubeconfig(kubeconfig, &options).await;
     let mut config = config.context("reading the kubeconfig")?;
-    // So that an audit log tells its requests from those of its Pods.
+    // So that an audit log distinguishes its requests from those of its Pods.
     let agent = HeaderValue::from_static("process-kubelet");
     config.headers.push((USER_AGENT, agent));
     Client::try_from(config).context("creating a client")

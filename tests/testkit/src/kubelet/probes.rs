@@ -11,7 +11,7 @@ use tokio::net::UnixStream;
 
 use crate::net;
 
-/// How much faster than in a real cluster probes are asked.
+/// How much faster than in a real cluster probes run.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pace {
     pub(super) divided_by: u32,
@@ -39,10 +39,10 @@ pub(super) struct Probe {
     next: Instant,
 }
 
-/// What a probe has come to.
+/// The result of a probe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Not often enough in a row to say.
+    /// Not enough results in a row.
     Open,
     Good,
     Bad,
@@ -68,14 +68,14 @@ impl Probe {
     }
 
     /// Asks if it is time to.
-    async fn ask(&mut self, way_in: &Path) -> Verdict {
+    async fn probe(&mut self, socket_in: &Path) -> Verdict {
         if Instant::now() < self.next {
             return Verdict::Open;
         }
         self.next = Instant::now() + self.period;
         let asked = async {
             let (port, path) = self.target.as_ref().context("no such probe")?;
-            let (code, _) = http_get(way_in, *port, path).await?;
+            let (code, _) = http_get(socket_in, *port, path).await?;
             ensure!((200..400).contains(&code), "it answers {code}");
             anyhow::Ok(())
         };
@@ -141,9 +141,9 @@ impl Probes {
     }
 
     /// Asks what is due. False if the container has to be started anew.
-    pub(super) async fn ask(&mut self, way_in: &Path) -> bool {
+    pub(super) async fn probe(&mut self, socket_in: &Path) -> bool {
         if let Some(startup) = self.startup.as_mut().filter(|_| !self.started) {
-            match startup.ask(way_in).await {
+            match startup.probe(socket_in).await {
                 Verdict::Good => {
                     self.started = true;
                     self.ready = self.readiness.is_none();
@@ -153,30 +153,30 @@ impl Probes {
             }
         }
         if let Some(readiness) = &mut self.readiness {
-            match readiness.ask(way_in).await {
+            match readiness.probe(socket_in).await {
                 Verdict::Good => self.ready = true,
                 Verdict::Bad => self.ready = false,
                 Verdict::Open => {}
             }
         }
         match &mut self.liveness {
-            Some(liveness) => liveness.ask(way_in).await != Verdict::Bad,
+            Some(liveness) => liveness.probe(socket_in).await != Verdict::Bad,
             None => true,
         }
     }
 }
 
 /// A page of a Pod.
-pub(super) async fn http_get(way_in: &Path, port: u16, path: &str) -> Result<(u16, String)> {
+pub(super) async fn http_get(socket_in: &Path, port: u16, path: &str) -> Result<(u16, String)> {
     let url = format!("http://127.0.0.1:{port}/{}", path.trim_start_matches('/'));
-    let mut stream = UnixStream::connect(way_in)
+    let mut stream = UnixStream::connect(socket_in)
         .await
         .context("the Pod has no network yet")?;
     stream
         .write_all(format!("{port}\n").as_bytes())
         .await
         .context("going into the Pod")?;
-    match net::ask(stream, &url).await {
+    match net::get_through(stream, &url).await {
         Ok(answer) => Ok(answer),
         Err(error) => bail!("in the Pod: {error:#}"),
     }

@@ -66,9 +66,9 @@ impl Processes {
         table.children.clear();
     }
 
-    fn with<T>(&self, id: ProcessId, ask: impl FnOnce(&mut Child) -> Result<T>) -> Result<T> {
+    fn with<T>(&self, id: ProcessId, probe: impl FnOnce(&mut Child) -> Result<T>) -> Result<T> {
         let mut table = self.table.lock().unwrap_or_else(PoisonError::into_inner);
         let child = table.children.get_mut(&id);
-        ask(child.context("the process is not there any more")?)
+        probe(child.context("the process is not there any more")?)
     }
 }

@@ -25,7 +25,7 @@ pub(super) struct Machine {
     /// The helper inside.
     pub(super) helper: PathBuf,
     /// The sockets that lead to ports of this machine.
-    pub(super) ways: PathBuf,
+    pub(super) port_forward: PathBuf,
     pub(super) ports: Vec<u16>,
     /// Whether users can be changed: as an ordinary user, everybody inside is that user.
     root: bool,
@@ -34,11 +34,11 @@ pub(super) struct Machine {
 impl Machine {
     /// # Errors
     /// When this machine cannot hold Pods.
-    pub(super) fn new(helper: PathBuf, ways: PathBuf, ports: Vec<u16>) -> Result<Self> {
+    pub(super) fn new(helper: PathBuf, port_forward: PathBuf, ports: Vec<u16>) -> Result<Self> {
         let root = rustix::process::geteuid().is_root();
         let machine = Self {
             helper,
-            ways,
+            port_forward,
             ports,
             root,
         };
@@ -49,7 +49,7 @@ impl Machine {
         let tried = tried.context(ADVICE)?;
         ensure!(
             tried.status.success(),
-            "{ADVICE}; `unshare` says: {}",
+            "{ADVICE}; `unshare` prints: {}",
             String::from_utf8_lossy(&tried.stderr)
         );
         Ok(machine)
@@ -72,7 +72,7 @@ impl Machine {
         // The folders above are for the owner alone; inside they are not seen.
         let seen = fs::Permissions::from_mode(0o755);
         fs::set_permissions(folder, seen).with_context(what)?;
-        let mut lent = vec![(self.ways.clone(), PathBuf::from("ways"))];
+        let mut lent = vec![(self.port_forward.clone(), PathBuf::from("ways"))];
         for (index, (name, path)) in programs.iter().enumerate() {
             let place = PathBuf::from(format!("programs/.{index}"));
             fs::write(folder.join(&place), "").with_context(what)?;
@@ -87,7 +87,7 @@ impl Machine {
     }
 
     /// What holds the namespaces of the Pod in a folder.
-    pub(super) fn holder(&self, folder: &Path, log: PathBuf) -> Launch {
+    pub(super) fn pause_process(&self, folder: &Path, log: PathBuf) -> Launch {
         let args = self.unshare().into_iter().map(OsString::from);
         let helper = [self.helper.clone().into_os_string(), folder.into()];
         Launch {
@@ -100,10 +100,10 @@ impl Machine {
         }
     }
 
-    /// A container's process in the namespaces that `holder` holds. It has the process id that the launch has: all that
+    /// A container's process in the namespaces that `pause_process` holds. It has the process id that the launch has: all that
     /// comes before it makes way for it.
-    pub(super) fn inside(&self, holder: u32, process: &Process<'_>) -> Launch {
-        let mut args: Vec<OsString> = vec![format!("--target={holder}").into()];
+    pub(super) fn inside(&self, pause_process: u32, process: &Process<'_>) -> Launch {
+        let mut args: Vec<OsString> = vec![format!("--target={pause_process}").into()];
         args.extend(["--mount", "--net", "--uts"].map(OsString::from));
         if !self.root {
             args.extend(["--user", "--preserve-credentials"].map(OsString::from));

@@ -1,4 +1,4 @@
-//! What the status of a Pod says. Pure.
+//! The status of a Pod, computed without I/O.
 
 use std::collections::BTreeMap;
 

@@ -24,7 +24,7 @@ use super::volumes::{self, Content, Tokens};
 use super::{Blocked, Inner, environment};
 use crate::child::{read_lossy, tail};
 
-/// How often a Pod is looked at.
+/// How often a Pod is synced.
 const TICK: Duration = Duration::from_millis(50);
 
 #[derive(Debug)]
@@ -118,10 +118,10 @@ impl Worker {
             Some(node) if node != self.inner.options.node => return Ok(()),
             Some(_) => {}
         }
-        match self.furnish().await? {
-            Ok(holder) => {
+        match self.set_up().await? {
+            Ok(pause_process) => {
                 for index in 0..self.seen.len() {
-                    self.look_after(index, holder).await?;
+                    self.sync_container(index, pause_process).await?;
                 }
             }
             Err(blocked) => {
@@ -141,7 +141,7 @@ impl Worker {
         let fits = wanted.iter().flatten().all(|(key, value)| {
             labels
                 .iter()
-                .any(|(known, has)| known == key && has == value)
+                .any(|(with_running, has)| with_running == key && has == value)
         });
         if !fits {
             return Ok(());
@@ -156,14 +156,14 @@ impl Worker {
             .await;
         match bound {
             Ok(_) => Ok(()),
-            // The watch has not told of the binding yet.
+            // The watch has not delivered the binding yet.
             Err(kube::Error::Api(status)) if status.code == 409 => Ok(()),
             Err(error) => Err(error).context("binding it"),
         }
     }
 
     /// Brings volumes and namespaces into being, and keeps the volumes up to date.
-    async fn furnish(&mut self) -> Result<Result<ProcessId, Blocked>> {
+    async fn set_up(&mut self) -> Result<Result<ProcessId, Blocked>> {
         if let Err(blocked) = self.volumes().await? {
             // What has been mounted stays as it is.
             if matches!(self.sandbox, Sandbox::Absent) {
@@ -172,25 +172,25 @@ impl Worker {
         }
         let log = self.folder.join("sandbox.log");
         match self.sandbox {
-            Sandbox::Ready(holder) => Ok(Ok(holder)),
+            Sandbox::Ready(pause_process) => Ok(Ok(pause_process)),
             Sandbox::Absent => {
                 let machine = &self.inner.machine;
                 machine.prepare(&self.pod, &self.folder, &self.inner.options.programs)?;
-                let holder = self
+                let pause_process = self
                     .inner
                     .processes
-                    .start(&machine.holder(&self.folder, log))?;
-                self.sandbox = Sandbox::Starting(holder);
+                    .start(&machine.pause_process(&self.folder, log))?;
+                self.sandbox = Sandbox::Starting(pause_process);
                 Ok(Err(Blocked::creating("")))
             }
-            Sandbox::Starting(holder) => {
+            Sandbox::Starting(pause_process) => {
                 if UnixStream::connect(self.folder.join("in")).await.is_ok() {
-                    self.sandbox = Sandbox::Ready(holder);
-                    return Ok(Ok(holder));
+                    self.sandbox = Sandbox::Ready(pause_process);
+                    return Ok(Ok(pause_process));
                 }
-                if self.inner.processes.status(holder)?.is_some() {
-                    let said = tail(&read_lossy(&log), 5);
-                    return Ok(Err(Blocked::new("CreateContainerError", said)));
+                if self.inner.processes.status(pause_process)?.is_some() {
+                    let output = tail(&read_lossy(&log), 5);
+                    return Ok(Err(Blocked::new("CreateContainerError", output)));
                 }
                 Ok(Err(Blocked::creating("")))
             }
@@ -217,14 +217,15 @@ impl Worker {
             if self
                 .written
                 .iter()
-                .any(|(known, before)| known == name && *before == content)
+                .any(|(with_running, before)| with_running == name && *before == content)
             {
                 continue;
             }
             self.version += 1;
             let place = self.folder.join("volumes").join(name);
             volumes::write(&place, &content, self.version)?;
-            self.written.retain(|(known, _)| known != name);
+            self.written
+                .retain(|(with_running, _)| with_running != name);
             self.written.push((name.clone(), content));
         }
         Ok(Ok(()))
@@ -254,12 +255,12 @@ impl Worker {
             .create_token_request(&account, &PostParams::default(), &request)
             .await;
         let answer = answer.with_context(|| format!("asking for a token of {account}"))?;
-        let given = answer.status.and_then(|status| status.token);
-        given.context("no token was given")
+        let default_environment = answer.status.and_then(|status| status.token);
+        default_environment.context("no token was given")
     }
 
-    async fn look_after(&mut self, index: usize, holder: ProcessId) -> Result<()> {
-        let way_in = self.folder.join("in");
+    async fn sync_container(&mut self, index: usize, pause_process: ProcessId) -> Result<()> {
+        let socket_in = self.folder.join("in");
         let Some(seen) = self.seen.get_mut(index) else {
             return Ok(());
         };
@@ -270,7 +271,7 @@ impl Worker {
                     .get(index)
                     .is_none_or(|at| Instant::now() >= *at)
                 {
-                    self.start(index, holder)?;
+                    self.start(index, pause_process)?;
                 }
             }
             State::Running {
@@ -281,7 +282,7 @@ impl Worker {
                 let (since, process) = (*since, *process);
                 if let Some(code) = self.inner.exit_code(process)? {
                     self.ended(index, process, code, since);
-                } else if !probes.ask(&way_in).await {
+                } else if !probes.probe(&socket_in).await {
                     let code = self
                         .inner
                         .stop(process, self.inner.options.grace_cap)
@@ -294,12 +295,12 @@ impl Worker {
         Ok(())
     }
 
-    fn start(&mut self, index: usize, holder: ProcessId) -> Result<()> {
+    fn start(&mut self, index: usize, pause_process: ProcessId) -> Result<()> {
         let pod = Arc::clone(&self.pod);
         let Some(container) = containers(&pod).nth(index) else {
             return Ok(());
         };
-        let started = self.process(container, holder)?;
+        let started = self.process(container, pause_process)?;
         if let Some(seen) = self.seen.get_mut(index) {
             seen.state = match started {
                 Ok(process) => State::Running {
@@ -311,21 +312,26 @@ impl Worker {
             };
         }
         self.inner
-            .know(&self.namespace, &self.name, &self.folder, &self.seen);
+            .record_running(&self.namespace, &self.name, &self.folder, &self.seen);
         Ok(())
     }
 
     fn process(
         &self,
         container: &Container,
-        holder: ProcessId,
+        pause_process: ProcessId,
     ) -> Result<Result<ProcessId, Blocked>> {
         let program = match self.inner.program(container) {
             Ok(program) => program,
             Err(blocked) => return Ok(Err(blocked)),
         };
-        let given = self.inner.given(&self.name);
-        let env = environment::variables(&self.pod, container, &self.inner.sources, given);
+        let default_environment = self.inner.default_environment(&self.name);
+        let env = environment::variables(
+            &self.pod,
+            container,
+            &self.inner.sources,
+            default_environment,
+        );
         let env = match env {
             Ok(env) => env,
             Err(blocked) => return Ok(Err(blocked)),
@@ -338,9 +344,9 @@ impl Worker {
         let words = words.chain(container.args.iter().flatten());
         let args: Vec<String> = words.map(|word| environment::expand(word, &env)).collect();
         let log = self.inner.log(&self.namespace, &self.name, &container.name);
-        let holder = self.inner.processes.pid(holder);
+        let pause_process = self.inner.processes.pid(pause_process);
         let launch = self.inner.machine.inside(
-            holder.context("the namespaces are gone")?,
+            pause_process.context("the namespaces are gone")?,
             &Process {
                 container: &container.name,
                 program: &program,
@@ -474,8 +480,8 @@ impl Worker {
                 self.inner.processes.end(*process);
             }
         }
-        if let Sandbox::Starting(holder) | Sandbox::Ready(holder) = self.sandbox {
-            self.inner.processes.end(holder);
+        if let Sandbox::Starting(pause_process) | Sandbox::Ready(pause_process) = self.sandbox {
+            self.inner.processes.end(pause_process);
         }
         self.inner.forget(&self.namespace, &self.name, &self.folder);
         // What cannot be removed now goes with the kubelet's folder.
@@ -492,7 +498,7 @@ impl Inner {
         }))
     }
 
-    /// Asks a process to end, makes it end after `grace`, and says how it ended.
+    /// Sends SIGTERM to a process, kills it after `grace`, and returns its exit code.
     async fn stop(&self, process: ProcessId, grace: Duration) -> Result<i32> {
         self.processes.signal(process, Signal::TERM)?;
         let end = Instant::now() + grace;

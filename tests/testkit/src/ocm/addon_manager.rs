@@ -12,8 +12,8 @@ use tokio::sync::watch;
 use super::condition::list;
 use super::configuration::{self, Reference};
 use super::journal::Journal;
-use super::mirror::{Bell, Mirror, Pace, Step, Task, run};
-use super::names::{ADDON, ADDON_API, CONFIG, LIFECYCLE, OFFER, WORK};
+use super::mirror::{ChangeTrigger, Mirror, Pace, Step, Task, run};
+use super::names::{ADDON, ADDON_API, ADDON_DEFINITION, CONFIG, LIFECYCLE, WORK};
 use super::{progress, write};
 use crate::Objects;
 
@@ -21,7 +21,7 @@ use crate::Objects;
 const TICK: Duration = Duration::from_secs(10);
 
 /// The stand-in for OCM's add-on manager. It makes `ManagedClusterAddOn`s the property of their
-/// `ClusterManagementAddOn`, tells which configurations count for them, and how far these have come.
+/// `ClusterManagementAddOn`, publishes which configurations apply to them, and the progress of these.
 /// It ends when it is dropped.
 pub struct AddonManager {
     journal: Journal,
@@ -32,18 +32,18 @@ pub struct AddonManager {
 impl AddonManager {
     /// Starts on a hub that has the CRDs of [`crate::install_addon_crds`].
     pub async fn start(hub: &Objects) -> Result<Self> {
-        let bell = Bell::default();
+        let trigger = ChangeTrigger::default();
         let (open, open_receiver) = watch::channel(true);
         let journal = Journal::default();
         let state = State {
             hub: hub.clone(),
-            offers: Mirror::start(hub, OFFER, None, &bell).await?,
-            addons: Mirror::start(hub, ADDON, None, &bell).await?,
-            configs: Mirror::start(hub, CONFIG, None, &bell).await?,
-            works: Mirror::start(hub, WORK, None, &bell).await?,
+            definitions: Mirror::start(hub, ADDON_DEFINITION, None, &trigger).await?,
+            addons: Mirror::start(hub, ADDON, None, &trigger).await?,
+            configs: Mirror::start(hub, CONFIG, None, &trigger).await?,
+            works: Mirror::start(hub, WORK, None, &trigger).await?,
         };
         let pace = Pace {
-            bell,
+            trigger,
             tick: TICK,
             open: open_receiver,
             journal: journal.clone(),
@@ -63,7 +63,7 @@ impl AddonManager {
 
 struct State {
     hub: Objects,
-    offers: Mirror,
+    definitions: Mirror,
     addons: Mirror,
     configs: Mirror,
     works: Mirror,
@@ -72,11 +72,11 @@ struct State {
 impl Step for State {
     async fn step(&mut self) -> Result<()> {
         let mut outcome = Ok(());
-        for offer in self.offers.all() {
-            outcome = outcome.and(self.tell_defaults(&offer).await);
+        for definition in self.definitions.all() {
+            outcome = outcome.and(self.publish_defaults(&definition).await);
         }
         for addon in self.addons.all() {
-            outcome = outcome.and(self.look_after(&addon).await);
+            outcome = outcome.and(self.reconcile(&addon).await);
         }
         outcome
     }
@@ -84,40 +84,44 @@ impl Step for State {
 
 impl State {
     /// The hashes are left to the add-on's own controller, as OCM leaves them.
-    async fn tell_defaults(&self, offer: &DynamicObject) -> Result<()> {
-        if !managed(offer) {
+    async fn publish_defaults(&self, definition: &DynamicObject) -> Result<()> {
+        if !managed(definition) {
             return Ok(());
         }
-        let old = &offer.data["status"]["defaultconfigReferences"];
-        let new = configuration::defaults(&offer.data["spec"], old);
+        let old = &definition.data["status"]["defaultconfigReferences"];
+        let new = configuration::defaults(&definition.data["spec"], old);
         if old.is_null() && new.is_empty() {
             return Ok(());
         }
         let patch = json!({ "defaultconfigReferences": new });
-        write::status(&self.hub, OFFER, offer, &patch).await
+        write::status(&self.hub, ADDON_DEFINITION, definition, &patch).await
     }
 
-    async fn look_after(&self, addon: &Arc<DynamicObject>) -> Result<()> {
-        let Some(offer) = self.offers.named(&addon.name_any()) else {
+    async fn reconcile(&self, addon: &Arc<DynamicObject>) -> Result<()> {
+        let Some(definition) = self.definitions.named(&addon.name_any()) else {
             return Ok(());
         };
         if addon.metadata.deletion_timestamp.is_some() {
             return Ok(());
         }
-        if let Some(owners) = owners(addon, &offer) {
+        if let Some(owners) = owners(addon, &definition) {
             let patch = json!({ "ownerReferences": owners });
             // The next round sees the add-on with its owner.
             write::metadata(&self.hub, ADDON, addon, patch).await?;
             return Ok(());
         }
-        if !managed(&offer) {
+        if !managed(&definition) {
             return Ok(());
         }
-        let references = configuration::references(addon, &offer, &self.configs)?;
-        self.tell(addon, references).await
+        let references = configuration::references(addon, &definition, &self.configs)?;
+        self.publish_status(addon, references).await
     }
 
-    async fn tell(&self, addon: &DynamicObject, references: Vec<Reference>) -> Result<()> {
+    async fn publish_status(
+        &self,
+        addon: &DynamicObject,
+        references: Vec<Reference>,
+    ) -> Result<()> {
         let works = progress::works_of(addon, &self.works);
         let state = progress::of(&works, &references);
         let applied = matches!(state, progress::State::Completed);
@@ -139,30 +143,30 @@ impl State {
 }
 
 /// Whether the add-on manager has to do with the add-ons of this offer, beyond owning them.
-fn managed(offer: &DynamicObject) -> bool {
-    offer
+fn managed(definition: &DynamicObject) -> bool {
+    definition
         .annotations()
         .get(LIFECYCLE)
         .is_none_or(|lifecycle| lifecycle == "addon-manager")
 }
 
 /// The owners that the add-on should have, when it has others.
-fn owners(addon: &DynamicObject, offer: &DynamicObject) -> Option<Value> {
+fn owners(addon: &DynamicObject, definition: &DynamicObject) -> Option<Value> {
     let old = addon.owner_references();
-    let uid = offer.metadata.uid.clone().unwrap_or_default();
+    let uid = definition.metadata.uid.clone().unwrap_or_default();
     if old.iter().any(|owner| owner.uid == uid) {
         return None;
     }
     let mut owners: Vec<Value> = old
         .iter()
         // The offer may have been created anew.
-        .filter(|owner| owner.kind != OFFER.kind)
+        .filter(|owner| owner.kind != ADDON_DEFINITION.kind)
         .map(|owner| json!(owner))
         .collect();
     owners.push(json!({
         "apiVersion": ADDON_API,
-        "kind": OFFER.kind,
-        "name": offer.name_any(),
+        "kind": ADDON_DEFINITION.kind,
+        "name": definition.name_any(),
         "uid": uid,
         "controller": true,
         "blockOwnerDeletion": true,

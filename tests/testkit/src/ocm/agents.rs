@@ -9,7 +9,7 @@ use crate::{Objects, Plane};
 
 /// Where a klusterlet has to do with what.
 #[derive(Clone, Copy)]
-pub struct Sites<'a> {
+pub struct ClusterPlanes<'a> {
     /// The hub.
     pub hub: &'a Plane,
     /// The managed cluster: where works are applied.
@@ -23,7 +23,7 @@ pub struct Sites<'a> {
 pub struct KlusterletOptions {
     /// The managed cluster's name.
     pub name: String,
-    /// How often leases of add-ons are looked at.
+    /// How often leases of add-ons are checked.
     pub check_interval: Duration,
     /// How old the lease of an add-on may be.
     pub lease_grace: Duration,
@@ -42,8 +42,8 @@ pub struct KlusterletOptions {
 pub enum WorkAgentKind {
     /// The stand-in, with its short intervals.
     StandIn,
-    /// Open Cluster Management's own program, which looks at unchanged works every four to six minutes and at what it has
-    /// applied every ten to twenty seconds, whatever [`KlusterletOptions`] says.
+    /// Open Cluster Management's own program, which reconciles unchanged works every four to six minutes and the objects that it has
+    /// applied every ten to twenty seconds, whatever [`KlusterletOptions`] has.
     Ocm,
 }
 

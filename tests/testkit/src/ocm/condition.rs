@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
-/// What is said of an object.
+/// A condition of an object.
 #[derive(Debug, Clone)]
 pub(super) struct Condition<'a> {
     pub(super) kind: &'a str,

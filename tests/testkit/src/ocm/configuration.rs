@@ -35,8 +35,8 @@ impl Reference {
         self.found.as_ref().map_or("", |(hash, _)| hash)
     }
 
-    /// As the status has it. `old` is the list of the status as it is; `applied` says that the works
-    /// of this state are.
+    /// The entry for the status. `old` is the list of the live status; `applied` is whether the works
+    /// of this state are applied.
     pub(super) fn to_json(&self, old: &Value, applied: bool) -> Value {
         let desired =
             json!({ "name": self.name, "namespace": self.namespace, "specHash": self.hash() });
@@ -64,14 +64,14 @@ impl Reference {
     }
 }
 
-/// The configurations of an add-on: its own, and else the default ones of the offer, of each kind
-/// that either says to support.
+/// The configurations of an add-on: its own, and else the defaults of the definition, of each kind
+/// that either supports.
 pub(super) fn references(
     addon: &DynamicObject,
-    offer: &DynamicObject,
+    definition: &DynamicObject,
     configs: &Mirror,
 ) -> Result<Vec<Reference>> {
-    let offered = each(&offer.data["spec"]["supportedConfigs"]);
+    let offered = each(&definition.data["spec"]["supportedConfigs"]);
     let supported = each(&addon.data["status"]["supportedConfigs"]);
     let own = each(&addon.data["spec"]["configs"]).filter(|config| {
         let mut kinds = offered.clone().chain(supported.clone());

@@ -22,8 +22,8 @@ pub(super) struct Request {
     pub(super) key: String,
 }
 
-/// How a request is getting on.
-pub(super) enum Fate {
+/// The state of a certificate request.
+pub(super) enum RequestState {
     Waiting,
     /// The certificate, in PEM.
     Issued(String),
@@ -70,26 +70,26 @@ fn request(addon: &str, subject: &Value, key: &KeyPair) -> Result<String> {
     pki::request(user, &groups, &[host], key)
 }
 
-/// Asks how a request is getting on.
-pub(super) async fn ask(agents: &Agents, request: &Request) -> Result<Fate> {
+/// Reads the state of a certificate request.
+pub(super) async fn request_state(agents: &Agents, request: &Request) -> Result<RequestState> {
     let object = agents
         .hub
         .get(REQUEST.api_version, REQUEST.kind, None, &request.name)
         .await?;
     let Some(object) = object else {
-        return Ok(Fate::Lost);
+        return Ok(RequestState::Lost);
     };
     let status = &object.data["status"];
     let lost = |kind: &str| super::condition::is_true(&status["conditions"], kind);
     if lost("Denied") || lost("Failed") {
-        return Ok(Fate::Lost);
+        return Ok(RequestState::Lost);
     }
     let Some(certificate) = status["certificate"].as_str() else {
-        return Ok(Fate::Waiting);
+        return Ok(RequestState::Waiting);
     };
     let certificate = STANDARD
         .decode(certificate)
         .context("reading a certificate")?;
     let certificate = String::from_utf8(certificate).context("reading a certificate")?;
-    Ok(Fate::Issued(certificate))
+    Ok(RequestState::Issued(certificate))
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::agents::Agents;
 use super::condition::{Condition, list};
 use super::hub_side::older;
-use super::mirror::{Bell, Mirror, Step};
+use super::mirror::{ChangeTrigger, Mirror, Step};
 use super::names::{ADDON, LEASE};
 use super::secret::{Place, place_of};
 use super::write;
@@ -19,14 +19,19 @@ pub(super) struct Health {
 }
 
 impl Health {
-    pub(super) async fn start(agents: Agents, _bell: &Bell) -> Result<Self> {
-        // With a bell of its own: OCM looks at leases by the clock, whatever changes.
-        let addons =
-            Mirror::start(&agents.hub, ADDON, Some(&agents.cluster), &Bell::default()).await?;
+    pub(super) async fn start(agents: Agents, _bell: &ChangeTrigger) -> Result<Self> {
+        // With a trigger of its own: OCM checks leases at an interval, whatever changes.
+        let addons = Mirror::start(
+            &agents.hub,
+            ADDON,
+            Some(&agents.cluster),
+            &ChangeTrigger::default(),
+        )
+        .await?;
         Ok(Self { agents, addons })
     }
 
-    async fn tell(&self, addon: &DynamicObject) -> Result<()> {
+    async fn publish_status(&self, addon: &DynamicObject) -> Result<()> {
         if addon.data["status"]["healthCheck"]["mode"] == "Customized" {
             return Ok(());
         }
@@ -80,7 +85,7 @@ impl Step for Health {
     async fn step(&mut self) -> Result<()> {
         let mut outcome = Ok(());
         for addon in self.addons.all() {
-            outcome = outcome.and(self.tell(&addon).await);
+            outcome = outcome.and(self.publish_status(&addon).await);
         }
         outcome
     }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 
 use super::agents::make_namespace;
 use super::condition::{Condition, find, list};
-use super::mirror::{Bell, Mirror, Step};
+use super::mirror::{ChangeTrigger, Mirror, Step};
 use super::names::{ADDON, CLUSTER, CLUSTER_LEASE, LEASE};
 use super::write;
 use crate::Objects;
@@ -97,14 +97,14 @@ impl HubSide {
         hub: &Objects,
         cluster: &str,
         grace: Duration,
-        bell: &Bell,
+        trigger: &ChangeTrigger,
         always: watch::Sender<bool>,
     ) -> Result<Self> {
         Ok(Self {
             hub: hub.clone(),
             cluster: cluster.to_owned(),
             grace,
-            addons: Mirror::start(hub, ADDON, Some(cluster), bell).await?,
+            addons: Mirror::start(hub, ADDON, Some(cluster), trigger).await?,
             _always: always,
         })
     }
@@ -120,9 +120,9 @@ impl Step for HubSide {
             return Ok(());
         };
         let lost = self.lost().await?;
-        self.tell_cluster(&cluster, lost).await?;
+        self.publish_cluster_status(&cluster, lost).await?;
         if lost {
-            self.tell_addons().await?;
+            self.publish_addon_status().await?;
         }
         self.label(&cluster).await
     }
@@ -139,7 +139,7 @@ impl HubSide {
         Ok(lease.is_some_and(|lease| older(&lease, self.grace)))
     }
 
-    async fn tell_cluster(&self, cluster: &DynamicObject, lost: bool) -> Result<()> {
+    async fn publish_cluster_status(&self, cluster: &DynamicObject, lost: bool) -> Result<()> {
         let mut conditions = list(&cluster.data["status"]);
         Condition::new(
             "HubAcceptedManagedCluster",
@@ -155,7 +155,7 @@ impl HubSide {
         write::status(&self.hub, CLUSTER, cluster, &patch).await
     }
 
-    async fn tell_addons(&self) -> Result<()> {
+    async fn publish_addon_status(&self) -> Result<()> {
         for addon in self.addons.all() {
             let mut conditions = list(&addon.data["status"]);
             Condition::new("Available", "Unknown", STOPPED, STOPPED_MESSAGE).put(&mut conditions);
@@ -194,7 +194,7 @@ impl HubSide {
         if changes.is_empty() {
             return Ok(());
         }
-        // By itself, not guarded: nobody else writes these.
+        // Without a precondition: no other client writes these.
         let patch = json!({ "metadata": { "labels": changes } });
         self.hub
             .patch(

@@ -5,13 +5,13 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use tokio::sync::watch;
 
-use super::agents::{Agents, KlusterletOptions, Sites, WorkAgentKind, make_namespace};
+use super::agents::{Agents, ClusterPlanes, KlusterletOptions, WorkAgentKind, make_namespace};
 use super::condition::is_true;
 use super::health::Health;
 use super::hub_side::{self, HubSide};
 use super::journal::Journal;
 use super::membership::Membership;
-use super::mirror::{Bell, Pace, Task, run};
+use super::mirror::{ChangeTrigger, Pace, Task, run};
 use super::names::{CLUSTER, DEFAULT_NAMESPACE};
 use super::ocm_work_agent::OcmWorkAgent;
 use super::registration::Registration;
@@ -34,31 +34,31 @@ pub struct Klusterlet {
 impl Klusterlet {
     /// Joins a cluster to a hub. It is accepted and available when this returns. The hub and the
     /// clusters need the CRDs of [`crate::install_crds`] and [`crate::install_addon_crds`].
-    pub async fn join(sites: Sites<'_>, options: KlusterletOptions) -> Result<Self> {
+    pub async fn join(planes: ClusterPlanes<'_>, options: KlusterletOptions) -> Result<Self> {
         let name = options.name.clone();
-        hub_side::accept(sites.hub.objects(), &name).await?;
+        hub_side::accept(planes.hub.objects(), &name).await?;
         let user = format!("system:open-cluster-management:{name}:stand-in");
         let group = format!("system:open-cluster-management:{name}");
         let all = "system:open-cluster-management:managed-clusters";
-        let client = sites.hub.client_as(&user, &[&group, all]).await?;
+        let client = planes.hub.client_as(&user, &[&group, all]).await?;
         let agents = Agents {
             cluster: name.clone(),
             hub: Objects::new(client),
-            managed: sites.managed.objects().clone(),
-            agent: sites.agent.objects().clone(),
-            server: sites.hub.server().to_owned(),
-            ca: sites.hub.ca_pem(),
+            managed: planes.managed.objects().clone(),
+            agent: planes.agent.objects().clone(),
+            server: planes.hub.server().to_owned(),
+            ca: planes.hub.ca_pem(),
             options,
         };
-        agents.make_namespaces(sites).await?;
+        agents.make_namespaces(planes).await?;
         let (open, receiver) = watch::channel(true);
         let journal = Journal::default();
         let work_agent = match agents.options.work_agent {
             WorkAgentKind::StandIn => None,
-            WorkAgentKind::Ocm => Some(OcmWorkAgent::start(sites, &name, &user, &group).await?),
+            WorkAgentKind::Ocm => Some(OcmWorkAgent::start(planes, &name, &user, &group).await?),
         };
         let tasks = agents
-            .start(sites.hub.objects(), receiver, &journal)
+            .start(planes.hub.objects(), receiver, &journal)
             .await?;
         let klusterlet = Self {
             name,
@@ -67,7 +67,7 @@ impl Klusterlet {
             work_agent,
             _tasks: tasks,
         };
-        klusterlet.available(sites.hub).await?;
+        klusterlet.available(planes.hub).await?;
         Ok(klusterlet)
     }
 
@@ -116,8 +116,8 @@ impl Klusterlet {
 
 impl Agents {
     /// What an installed klusterlet has made for itself.
-    async fn make_namespaces(&self, sites: Sites<'_>) -> Result<()> {
-        let hosted = sites.managed.server() != sites.agent.server();
+    async fn make_namespaces(&self, planes: ClusterPlanes<'_>) -> Result<()> {
+        let hosted = planes.managed.server() != planes.agent.server();
         let own = if hosted {
             format!("klusterlet-{}", self.cluster)
         } else {
@@ -136,27 +136,27 @@ impl Agents {
         let cluster = self.cluster.clone();
         let second = Duration::from_secs(1);
         let pace = |tick| Pace {
-            bell: Bell::default(),
+            trigger: ChangeTrigger::default(),
             tick,
             open: open.clone(),
             journal: journal.clone(),
         };
         let who = |part: &str| format!("the {part} of {cluster}");
 
-        // The hub goes on while the cluster is away.
+        // The hub continues while the cluster is unreachable.
         let (always, alive) = watch::channel(true);
         let hub_pace = Pace {
             open: alive,
             ..pace(second)
         };
         let grace = self.options.cluster_grace;
-        let hub_side = HubSide::start(admin, &cluster, grace, &hub_pace.bell, always).await?;
+        let hub_side = HubSide::start(admin, &cluster, grace, &hub_pace.trigger, always).await?;
         let member_pace = pace(self.options.cluster_grace / 3);
-        let member = Membership::start(self.clone(), &member_pace.bell).await?;
+        let member = Membership::start(self.clone(), &member_pace.trigger).await?;
         let registration_pace = pace(second);
-        let registration = Registration::start(self.clone(), &registration_pace.bell).await?;
+        let registration = Registration::start(self.clone(), &registration_pace.trigger).await?;
         let health_pace = pace(self.options.check_interval);
-        let health = Health::start(self.clone(), &health_pace.bell).await?;
+        let health = Health::start(self.clone(), &health_pace.trigger).await?;
         let mut tasks = vec![
             run(who("hub side"), hub_side, hub_pace),
             run(who("membership"), member, member_pace),
@@ -166,7 +166,7 @@ impl Agents {
         if self.options.work_agent == WorkAgentKind::StandIn {
             // The agent finds out by itself what is due.
             let work_pace = pace(Duration::from_millis(100));
-            let work = WorkAgent::start(self, &work_pace.bell, journal.clone()).await?;
+            let work = WorkAgent::start(self, &work_pace.trigger, journal.clone()).await?;
             tasks.push(run(who("work agent"), work, work_pace));
         }
         Ok(tasks)

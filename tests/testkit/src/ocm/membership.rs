@@ -1,4 +1,4 @@
-//! What the registration agent tells of its cluster: that it is there, its version and its claims.
+//! What the registration agent publishes of its cluster: its lease, its version and its claims.
 
 use anyhow::{Context, Result};
 use jiff::Timestamp;
@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::agents::Agents;
 use super::condition::{Condition, list};
-use super::mirror::{Bell, Mirror, Step};
+use super::mirror::{ChangeTrigger, Mirror, Step};
 use super::names::{CLAIM, CLUSTER, CLUSTER_LEASE, LEASE};
 use super::write;
 
@@ -18,8 +18,8 @@ pub(super) struct Membership {
 }
 
 impl Membership {
-    pub(super) async fn start(agents: Agents, bell: &Bell) -> Result<Self> {
-        let claims = Mirror::start(&agents.managed, CLAIM, None, bell).await?;
+    pub(super) async fn start(agents: Agents, trigger: &ChangeTrigger) -> Result<Self> {
+        let claims = Mirror::start(&agents.managed, CLAIM, None, trigger).await?;
         Ok(Self { agents, claims })
     }
 
@@ -56,7 +56,7 @@ impl Membership {
         Ok(())
     }
 
-    async fn tell(&self) -> Result<()> {
+    async fn publish_status(&self) -> Result<()> {
         let name = &self.agents.cluster;
         let hub = &self.agents.hub;
         let cluster = hub
@@ -104,6 +104,6 @@ impl Membership {
 impl Step for Membership {
     async fn step(&mut self) -> Result<()> {
         self.renew().await?;
-        self.tell().await
+        self.publish_status().await
     }
 }

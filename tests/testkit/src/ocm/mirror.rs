@@ -19,7 +19,7 @@ use crate::Objects;
 
 const READY: Duration = Duration::from_secs(30);
 /// Until a failed step is tried again; most failures are conflicts, which are over at once.
-const AGAIN: Duration = Duration::from_millis(200);
+const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
 /// A task that ends when this is dropped.
 #[derive(Debug)]
@@ -37,10 +37,10 @@ impl Drop for Task {
     }
 }
 
-/// Rings when something has changed. Clones ring the same.
-pub(super) type Bell = Arc<Notify>;
+/// Wakes the stand-in after a change. Clones share it.
+pub(super) type ChangeTrigger = Arc<Notify>;
 
-/// All objects of a kind, kept up to date by a watch; every change rings a bell.
+/// All objects of a kind, kept up to date by a watch; every change notifies the trigger.
 #[derive(Debug)]
 pub(super) struct Mirror {
     store: Store<DynamicObject>,
@@ -53,7 +53,7 @@ impl Mirror {
         objects: &Objects,
         kind: Kind,
         namespace: Option<&str>,
-        bell: &Bell,
+        trigger: &ChangeTrigger,
     ) -> Result<Self> {
         let (resource, _) = objects.kind(kind.api_version, kind.kind).await?;
         let api: Api<DynamicObject> = match namespace {
@@ -64,10 +64,10 @@ impl Mirror {
         let store = writer.as_reader();
         let events = watcher(api, watcher::Config::default()).default_backoff();
         let mut stream = Box::pin(reflector(writer, events));
-        let ringer = Arc::clone(bell);
+        let notifier = Arc::clone(trigger);
         let task = Task::spawn(async move {
             while stream.next().await.is_some() {
-                ringer.notify_one();
+                notifier.notify_one();
             }
         });
         let ready = tokio::time::timeout(READY, store.wait_until_ready()).await;
@@ -97,7 +97,7 @@ impl Mirror {
     }
 }
 
-/// One round of a stand-in's work. It looks at everything and does what is due.
+/// One reconcile of a stand-in, over all its objects.
 pub(super) trait Step: Send + 'static {
     fn step(&mut self) -> impl Future<Output = Result<()>> + Send;
 }
@@ -105,8 +105,8 @@ pub(super) trait Step: Send + 'static {
 /// When a stand-in takes a step.
 #[derive(Debug, Clone)]
 pub(super) struct Pace {
-    pub(super) bell: Bell,
-    /// Without a bell, a step is taken this often.
+    pub(super) trigger: ChangeTrigger,
+    /// The interval of steps without a change.
     pub(super) tick: Duration,
     /// No step while this is false.
     pub(super) open: watch::Receiver<bool>,
@@ -125,13 +125,13 @@ pub(super) fn run(who: String, mut stand_in: impl Step, mut pace: Pace) -> Task 
                 Err(error) => {
                     // Others write the same objects: the next round sees what they have written.
                     if !conflicts(&error) {
-                        pace.journal.say(format!("{who}: {error:#}"));
+                        pace.journal.record(format!("{who}: {error:#}"));
                     }
-                    tokio::time::sleep(AGAIN).await;
+                    tokio::time::sleep(RETRY_INTERVAL).await;
                     continue;
                 }
             };
-            let _ = tokio::time::timeout(rest, pace.bell.notified()).await;
+            let _ = tokio::time::timeout(rest, pace.trigger.notified()).await;
         }
     })
 }

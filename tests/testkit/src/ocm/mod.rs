@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! # async fn example() -> anyhow::Result<()> {
-//! use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, Sites};
+//! use reeve_testkit::ocm::{AddonManager, ClusterPlanes, Klusterlet, KlusterletOptions};
 //! use reeve_testkit::{Plane, PlaneOptions, install_addon_crds};
 //!
 //! let hub = Plane::start(PlaneOptions { name: "hub", ..PlaneOptions::default() }).await?;
@@ -16,9 +16,9 @@
 //!     install_addon_crds(plane.objects()).await?;
 //! }
 //! let _manager = AddonManager::start(hub.objects()).await?;
-//! let sites = Sites { hub: &hub, managed: &managed, agent: &managed };
-//! let klusterlet = Klusterlet::join(sites, KlusterletOptions::named("cluster2")).await?;
-//! klusterlet.pause()?; // The hub hears nothing of the cluster, nor the cluster of the hub.
+//! let planes = ClusterPlanes { hub: &hub, managed: &managed, agent: &managed };
+//! let klusterlet = Klusterlet::join(planes, KlusterletOptions::named("cluster2")).await?;
+//! klusterlet.pause()?; // The hub gets no update from the cluster, nor the cluster from the hub.
 //! # Ok(())
 //! # }
 //! ```
@@ -44,6 +44,6 @@ mod work;
 mod write;
 
 pub use addon_manager::AddonManager;
-pub use agents::{KlusterletOptions, Sites, WorkAgentKind};
+pub use agents::{ClusterPlanes, KlusterletOptions, WorkAgentKind};
 pub use klusterlet::Klusterlet;
 pub use spec_hash::spec_hash;

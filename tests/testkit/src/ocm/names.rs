@@ -19,7 +19,7 @@ pub(super) const CLAIM: Kind = kind(
     "cluster.open-cluster-management.io/v1alpha1",
     "ClusterClaim",
 );
-pub(super) const OFFER: Kind = kind(ADDON_API, "ClusterManagementAddOn");
+pub(super) const ADDON_DEFINITION: Kind = kind(ADDON_API, "ClusterManagementAddOn");
 pub(super) const ADDON: Kind = kind(ADDON_API, "ManagedClusterAddOn");
 pub(super) const CONFIG: Kind = kind(ADDON_API, "AddOnDeploymentConfig");
 pub(super) const CONFIG_RESOURCE: &str = "addondeploymentconfigs";
@@ -38,5 +38,5 @@ pub(super) const HOSTING: &str = "addon.open-cluster-management.io/hosting-clust
 pub(super) const LIFECYCLE: &str = "addon.open-cluster-management.io/lifecycle";
 pub(super) const DEFAULT_NAMESPACE: &str = "open-cluster-management-agent-addon";
 
-/// The lease by which a cluster tells the hub that it is there.
+/// The lease that a cluster renews on the hub.
 pub(super) const CLUSTER_LEASE: &str = "managed-cluster-lease";

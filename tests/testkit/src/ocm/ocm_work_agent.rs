@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use tokio::net::TcpStream;
 
-use super::agents::Sites;
+use super::agents::ClusterPlanes;
 use crate::golang::GoProgram;
 use crate::{Component, Plane, eventually, free_port, workspace};
 
@@ -24,7 +24,7 @@ impl OcmWorkAgent {
     /// Starts it for a cluster, as a user of the hub, a member of the cluster's group. Builds it first when that is
     /// needed (minutes, once).
     pub(super) async fn start(
-        sites: Sites<'_>,
+        planes: ClusterPlanes<'_>,
         cluster: &str,
         user: &str,
         group: &str,
@@ -41,7 +41,7 @@ impl OcmWorkAgent {
         })
         .await
         .context("building the work agent")??;
-        let hub = sites.hub.kubeconfig_for(user, Some(group))?;
+        let hub = planes.hub.kubeconfig_for(user, Some(group))?;
         let admin = |plane: &Plane| plane.kubeconfig().display().to_string();
         let address = format!("127.0.0.1:{}", free_port()?);
         let flags = [
@@ -49,8 +49,8 @@ impl OcmWorkAgent {
             format!("--spoke-cluster-name={cluster}"),
             format!("--hub-kubeconfig={}", hub.display()),
             format!("--workload-source-config={}", hub.display()),
-            format!("--kubeconfig={}", admin(sites.agent)),
-            format!("--spoke-kubeconfig={}", admin(sites.managed)),
+            format!("--kubeconfig={}", admin(planes.agent)),
+            format!("--spoke-kubeconfig={}", admin(planes.managed)),
             "--namespace=open-cluster-management-agent".to_owned(),
             "--disable-leader-election".to_owned(),
             format!("--listen={address}"),

@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 
 use super::agents::Agents;
 use super::condition::{Condition, list};
-use super::csr::{self, Fate, Request, SIGNER};
-use super::mirror::{Bell, Mirror, Step};
+use super::csr::{self, Request, RequestState, SIGNER};
+use super::mirror::{ChangeTrigger, Mirror, Step};
 use super::names::{ADDON, REQUEST};
 use super::secret::{self, Place, place_of};
 use super::write;
@@ -41,9 +41,9 @@ enum Progress {
 }
 
 impl Registration {
-    pub(super) async fn start(agents: Agents, bell: &Bell) -> Result<Self> {
-        let addons = Mirror::start(&agents.hub, ADDON, Some(&agents.cluster), bell).await?;
-        let requests = Mirror::start(&agents.hub, REQUEST, None, bell).await?;
+    pub(super) async fn start(agents: Agents, trigger: &ChangeTrigger) -> Result<Self> {
+        let addons = Mirror::start(&agents.hub, ADDON, Some(&agents.cluster), trigger).await?;
+        let requests = Mirror::start(&agents.hub, REQUEST, None, trigger).await?;
         Ok(Self {
             agents,
             addons,
@@ -69,7 +69,7 @@ impl Registration {
         Ok(())
     }
 
-    async fn look_after(&mut self, addon: &DynamicObject) -> Result<()> {
+    async fn reconcile(&mut self, addon: &DynamicObject) -> Result<()> {
         if addon.metadata.deletion_timestamp.is_some() {
             return Ok(());
         }
@@ -117,13 +117,13 @@ impl Registration {
 }
 
 impl Known {
-    /// Goes as far as possible; says whether the secret is there.
+    /// Makes as much progress as possible; returns whether the secret exists.
     async fn advance(&mut self, agents: &Agents, addon: &str) -> Result<bool> {
         if let Progress::Requested(request) = &self.progress {
-            match csr::ask(agents, request).await? {
-                Fate::Waiting => return Ok(false),
-                Fate::Lost => self.progress = Progress::Nothing,
-                Fate::Issued(certificate) => {
+            match csr::request_state(agents, request).await? {
+                RequestState::Waiting => return Ok(false),
+                RequestState::Lost => self.progress = Progress::Nothing,
+                RequestState::Issued(certificate) => {
                     self.progress = Progress::Issued(certificate, request.key.clone());
                 }
             }
@@ -160,7 +160,7 @@ impl Step for Registration {
         self.forget(&addons).await?;
         let mut outcome = Ok(());
         for addon in &addons {
-            outcome = outcome.and(self.look_after(addon).await);
+            outcome = outcome.and(self.reconcile(addon).await);
         }
         outcome
     }

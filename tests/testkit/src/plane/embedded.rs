@@ -60,20 +60,20 @@ impl Embedded {
     }
 
     /// Ends all connections, and takes no new ones.
-    pub(crate) fn hang_up(&mut self) {
+    pub(crate) fn close_listener(&mut self) {
         self.listener = None;
     }
 
     /// Listens, or does so anew.
     pub(crate) fn listen(&mut self, site: &Site) -> Result<()> {
-        self.hang_up();
+        self.close_listener();
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, site.api_port()));
         let runtime = self.runtime.as_ref().context("the runtime is gone")?;
         let (server, authority) = (&self.server, &self.authority);
         // From a thread of its own: this may be one of another runtime.
         let listener = std::thread::scope(|scope| {
             scope
-                .spawn(|| runtime.block_on(patiently(server, authority, address)))
+                .spawn(|| runtime.block_on(listen_with_retries(server, authority, address)))
                 .join()
         });
         let listener = listener.map_err(|_| anyhow!("listening panicked"))?;
@@ -83,7 +83,7 @@ impl Embedded {
 }
 
 /// Who listened before may have the port for a moment yet.
-async fn patiently(
+async fn listen_with_retries(
     server: &Server,
     authority: &Authority,
     address: SocketAddr,
@@ -100,7 +100,7 @@ async fn patiently(
 
 impl Drop for Embedded {
     fn drop(&mut self) {
-        self.hang_up();
+        self.close_listener();
         if let Some(runtime) = self.runtime.take() {
             // Waiting is not allowed where a test drops its plane.
             runtime.shutdown_background();

@@ -303,7 +303,7 @@ impl Plane {
     pub fn kill_apiserver(&mut self) {
         match &mut self.backend {
             Backend::Processes(processes) => processes.kill_apiserver(),
-            Backend::Embedded(embedded, _) => embedded.hang_up(),
+            Backend::Embedded(embedded, _) => embedded.close_listener(),
         }
     }
 

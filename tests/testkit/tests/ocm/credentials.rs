@@ -20,7 +20,7 @@ const GROUP: &str = "system:open-cluster-management:cluster:east:addon:kettle";
 const EVERYWHERE: &str = "system:open-cluster-management:addon:kettle";
 
 pub(crate) async fn all(site: &Site) -> Result<()> {
-    told_of_the_cluster(site).await?;
+    cluster_is_published(site).await?;
     offer_and_addon(site, EAST, NAME).await?;
     let registration = json!({ "status": {
         "namespace": "kettles",
@@ -55,7 +55,7 @@ pub(crate) async fn all(site: &Site) -> Result<()> {
         .await
 }
 
-async fn told_of_the_cluster(site: &Site) -> Result<()> {
+async fn cluster_is_published(site: &Site) -> Result<()> {
     let kind = ("cluster.open-cluster-management.io/v1", "ManagedCluster");
     let cluster = until(&site.hub, kind, "", EAST, |cluster| {
         condition(cluster, "ManagedClusterJoined")["status"] == "True"

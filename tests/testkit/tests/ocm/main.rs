@@ -9,7 +9,7 @@ mod works;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
-use reeve_testkit::ocm::{AddonManager, Klusterlet, KlusterletOptions, Sites};
+use reeve_testkit::ocm::{AddonManager, ClusterPlanes, Klusterlet, KlusterletOptions};
 use reeve_testkit::{Object, Objects, Plane, PlaneOptions, eventually, install_addon_crds};
 use serde_json::{Value, json};
 
@@ -24,7 +24,7 @@ pub(crate) struct Site {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stand_ins_do_what_open_cluster_management_does() -> Result<()> {
+async fn stand_ins_behave_like_open_cluster_management() -> Result<()> {
     let plane = |name| {
         Plane::start(PlaneOptions {
             name,
@@ -38,7 +38,7 @@ async fn stand_ins_do_what_open_cluster_management_does() -> Result<()> {
     }
     let site = Site { hub, managed };
     let addons = AddonManager::start(&site.hub).await?;
-    let sites = Sites {
+    let planes = ClusterPlanes {
         hub: &site.hub,
         managed: &site.managed,
         agent: &site.managed,
@@ -49,24 +49,24 @@ async fn stand_ins_do_what_open_cluster_management_does() -> Result<()> {
               metadata: {name: id.k8s.io}, spec: {value: the-id}}",
         )
         .await?;
-    let klusterlet = Klusterlet::join(sites, KlusterletOptions::named("east")).await?;
-    let lonely = KlusterletOptions {
+    let klusterlet = Klusterlet::join(planes, KlusterletOptions::named("east")).await?;
+    let unowned = KlusterletOptions {
         cluster_grace: Duration::from_secs(3),
         ..KlusterletOptions::named("west")
     };
-    let lonely = Klusterlet::join(sites, lonely).await?;
+    let unowned = Klusterlet::join(planes, unowned).await?;
     let outcome = futures::try_join!(
         works::all(&site),
         credentials::all(&site),
         configurations::all(&site),
-        absence::all(&site, &lonely),
+        absence::all(&site, &unowned),
         schemas::all(&site),
     );
     let logs = format!(
         "the add-on manager: {}\neast: {}\nwest: {}",
         addons.log(),
         klusterlet.log(),
-        lonely.log()
+        unowned.log()
     );
     outcome.context(logs)?;
     Ok(())

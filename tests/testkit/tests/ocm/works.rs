@@ -179,7 +179,7 @@ async fn strategies(site: &Site) -> Result<()> {
     Ok(())
 }
 
-/// What is no longer in a work goes; what cannot be applied is told.
+/// An object that is no longer in a work is deleted; one that cannot be applied is reported.
 async fn dropping(site: &Site) -> Result<()> {
     let manifests = [map("default", "stays", "1"), map("default", "goes", "1")];
     site.hub

@@ -140,7 +140,7 @@ impl Applier<'_> {
                 Strategy::ServerSide {
                     manager,
                     force,
-                    left_alone,
+                    is_ignored,
                 },
                 live,
             ) => {
@@ -149,7 +149,7 @@ impl Applier<'_> {
                 let mut wanted = wanted;
                 let fields = wanted.data.as_object_mut().filter(|_| live.is_some());
                 if let Some(fields) = fields {
-                    fields.retain(|name, _| !left_alone.contains(name));
+                    fields.retain(|name, _| !is_ignored.contains(name));
                 }
                 self.own(&mut wanted, owned);
                 let patch = Patch::Apply(&wanted);
@@ -197,8 +197,8 @@ impl Applier<'_> {
     }
 }
 
-/// Puts what the manifest says over the object. What the manifest does not speak of stays; labels
-/// and annotations are put together.
+/// Merges the manifest into the object. Fields that the manifest lacks stay; labels
+/// and annotations are merged.
 fn merge(live: &mut DynamicObject, wanted: &DynamicObject, resource: &Resource) {
     live.labels_mut().extend(wanted.labels().clone());
     live.annotations_mut().extend(wanted.annotations().clone());

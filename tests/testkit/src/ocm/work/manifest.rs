@@ -1,4 +1,4 @@
-//! What a work says of its manifests besides their content.
+//! The options of a work for its manifests.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -86,7 +86,7 @@ pub(super) enum Strategy {
         manager: String,
         force: bool,
         /// Fields at the top that are left alone where the object is there.
-        left_alone: Vec<String>,
+        is_ignored: Vec<String>,
     },
 }
 
@@ -126,13 +126,13 @@ impl Settings {
             "ReadOnly" => Strategy::ReadOnly,
             "ServerSideApply" => {
                 let how = strategy.server_side_apply.unwrap_or_default();
-                let left_alone = how.left_alone();
+                let is_ignored = how.is_ignored();
                 let named = !how.field_manager.is_empty();
                 let manager = named.then_some(how.field_manager);
                 Strategy::ServerSide {
                     manager: manager.unwrap_or_else(|| "work-agent".to_owned()),
                     force: how.force,
-                    left_alone,
+                    is_ignored,
                 }
             }
             _ => Strategy::Update,
@@ -147,7 +147,7 @@ impl Settings {
 }
 
 impl ServerSide {
-    fn left_alone(&self) -> Vec<String> {
+    fn is_ignored(&self) -> Vec<String> {
         let present = self
             .ignore_fields
             .iter()
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_others_need_comes_first() {
+    fn dependencies_come_first() {
         let kinds = [
             "Deployment",
             "Unheard",
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_a_rule_names_is_orphaned() {
+    fn only_objects_named_by_rule_are_orphaned() {
         let rule = json!({ "resource": "configmaps", "namespace": "shop", "name": "stays" });
         let option = |policy: &str| {
             let rules = json!({ "orphaningRules": [rule] });
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_is_updated_unless_its_configuration_says_otherwise() {
+    fn object_is_updated_by_default() {
         let config = |name: &str, strategy: serde_json::Value| {
             let identifier = json!({ "resource": "configmaps", "namespace": "shop", "name": name });
             json!({ "resourceIdentifier": identifier, "updateStrategy": strategy })
@@ -261,7 +261,7 @@ mod tests {
         let server_side = Strategy::ServerSide {
             manager: "work-agent".to_owned(),
             force: false,
-            left_alone: vec!["spec".to_owned()],
+            is_ignored: vec!["spec".to_owned()],
         };
         assert_eq!(settings.strategy(&map("once")), Strategy::CreateOnly);
         assert_eq!(settings.strategy(&map("ours")), server_side);

@@ -20,13 +20,13 @@ use self::manifest::Settings;
 use self::record::Record;
 use super::agents::Agents;
 use super::journal::Journal;
-use super::mirror::{Bell, Mirror, Step};
+use super::mirror::{ChangeTrigger, Mirror, Step};
 use super::names::WORK;
 use super::write;
 
 const FINALIZER: &str = "cluster.open-cluster-management.io/manifest-work-cleanup";
-/// Until something that failed or is not finished is looked at again.
-const AGAIN: Duration = Duration::from_millis(500);
+/// The delay before a failed or unfinished work is reconciled again.
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The work agent of a managed cluster.
 pub(super) struct WorkAgent {
@@ -36,7 +36,7 @@ pub(super) struct WorkAgent {
     known: HashMap<String, Known>,
 }
 
-/// What the agent remembers of a work.
+/// The agent's state of a work.
 #[derive(Default)]
 struct Known {
     uid: Option<String>,
@@ -49,8 +49,12 @@ struct Known {
 }
 
 impl WorkAgent {
-    pub(super) async fn start(agents: Agents, bell: &Bell, journal: Journal) -> Result<Self> {
-        let works = Mirror::start(&agents.hub, WORK, Some(&agents.cluster), bell).await?;
+    pub(super) async fn start(
+        agents: Agents,
+        trigger: &ChangeTrigger,
+        journal: Journal,
+    ) -> Result<Self> {
+        let works = Mirror::start(&agents.hub, WORK, Some(&agents.cluster), trigger).await?;
         Ok(Self {
             agents,
             journal,
@@ -59,7 +63,7 @@ impl WorkAgent {
         })
     }
 
-    async fn look_after(&mut self, work: &DynamicObject) -> Result<()> {
+    async fn reconcile(&mut self, work: &DynamicObject) -> Result<()> {
         let agents = &self.agents;
         let known = self.known.entry(work.name_any()).or_default();
         if known.uid != work.metadata.uid {
@@ -69,7 +73,7 @@ impl WorkAgent {
             };
         }
         if work.metadata.deletion_timestamp.is_some() {
-            return known.take_back(agents, work).await;
+            return known.remove(agents, work).await;
         }
         if !work.finalizers().iter().any(|it| it == FINALIZER) {
             let mut finalizers = work.finalizers().to_vec();
@@ -84,7 +88,7 @@ impl WorkAgent {
             known.apply(agents, work, &self.journal).await?;
             known.report(agents, work).await?;
         } else if due(known.report_at) {
-            known.look(agents, work).await?;
+            known.refresh(agents, work).await?;
             known.report(agents, work).await?;
         }
         Ok(())
@@ -98,7 +102,7 @@ impl Step for WorkAgent {
             .retain(|name, _| works.iter().any(|work| work.name_any() == *name));
         let mut outcome = Ok(());
         for work in &works {
-            outcome = outcome.and(self.look_after(work).await);
+            outcome = outcome.and(self.reconcile(work).await);
         }
         outcome
     }
@@ -125,19 +129,23 @@ impl Known {
             again |= outcome.unfinished();
             if let Err(error) = &outcome.applied {
                 let name = work.name_any();
-                journal.say(format!("the work {name}: {error}"));
+                journal.record(format!("the work {name}: {error}"));
             }
         }
         let made = self.outcomes.iter().filter_map(Outcome::made).collect();
         again |= record.replace(&agents.managed, made).await?;
         self.generation = work.metadata.generation;
-        let pause = if again { AGAIN } else { agents.options.resync };
+        let pause = if again {
+            RETRY_INTERVAL
+        } else {
+            agents.options.resync
+        };
         self.apply_at = Some(Instant::now() + pause);
         Ok(())
     }
 
     /// Reads again what is to be reported in detail; applying reads everything.
-    async fn look(&mut self, agents: &Agents, work: &DynamicObject) -> Result<()> {
+    async fn refresh(&mut self, agents: &Agents, work: &DynamicObject) -> Result<()> {
         let settings = Settings::of(&work.data["spec"]);
         report::refresh(&agents.managed, &settings, &mut self.outcomes).await
     }
@@ -155,11 +163,11 @@ impl Known {
     }
 
     /// The work is being deleted.
-    async fn take_back(&mut self, agents: &Agents, work: &DynamicObject) -> Result<()> {
+    async fn remove(&mut self, agents: &Agents, work: &DynamicObject) -> Result<()> {
         if !work.finalizers().iter().any(|it| it == FINALIZER) || !due(self.release_at) {
             return Ok(());
         }
-        self.release_at = Some(Instant::now() + AGAIN);
+        self.release_at = Some(Instant::now() + RETRY_INTERVAL);
         if let Some(record) = Record::find(agents, &work.name_any()).await? {
             let settings = Settings::of(&work.data["spec"]);
             if !record.release_all(&agents.managed, &settings).await? {

@@ -58,8 +58,8 @@ impl Record {
         self.0.metadata.uid.as_deref().unwrap_or_default()
     }
 
-    /// Records these objects and deletes those that are no longer among them. Says whether some of
-    /// the latter are still there.
+    /// Records these objects and deletes those that are no longer among them. Returns whether some of
+    /// the latter still exist.
     pub(super) async fn replace(
         &mut self,
         objects: &Objects,
@@ -85,12 +85,12 @@ impl Record {
         Ok(pending)
     }
 
-    /// Deletes all objects but those to be orphaned. Says whether all are gone.
+    /// Deletes all objects but those to be orphaned. Returns whether all are gone.
     pub(super) async fn release_all(&self, objects: &Objects, settings: &Settings) -> Result<bool> {
         let mut gone = true;
         for (resource, uid) in self.resources() {
             if settings.orphans(&resource) {
-                super::release::disown(objects, &resource, self.uid()).await?;
+                super::release::remove_owner(objects, &resource, self.uid()).await?;
             } else {
                 let released = release(objects, &resource, &uid, self.uid()).await?;
                 gone &= released == Released::Done;

@@ -61,7 +61,11 @@ pub(super) async fn release(
 }
 
 /// Leaves an object where it is, without its record as an owner.
-pub(super) async fn disown(objects: &Objects, resource: &Resource, owner: &str) -> Result<()> {
+pub(super) async fn remove_owner(
+    objects: &Objects,
+    resource: &Resource,
+    owner: &str,
+) -> Result<()> {
     let api = api(objects, resource);
     match read(&api, resource).await? {
         Some(live) => strip(&api, &live, owner).await,

@@ -1,4 +1,4 @@
-//! What the work agent tells the hub of a work.
+//! The status of a work that the work agent writes on the hub.
 
 use anyhow::{Context, Result};
 use kube::api::DynamicObject;
@@ -121,7 +121,7 @@ fn manifest(
         .as_ref()
         .and_then(|resource| settings.config(resource));
     let rules = config.map_or(&[][..], |config| config.feedback_rules.as_slice());
-    fed(rules).put(&mut conditions);
+    feedback_condition(rules).put(&mut conditions);
     let mut entry = json!({ "resourceMeta": meta, "conditions": conditions });
     let values = outcome
         .live
@@ -165,7 +165,7 @@ fn available(outcome: &Outcome) -> Condition<'static> {
     }
 }
 
-fn fed(rules: &[Value]) -> Condition<'static> {
+fn feedback_condition(rules: &[Value]) -> Condition<'static> {
     if rules.is_empty() {
         Condition::new(
             "StatusFeedbackSynced",

@@ -38,7 +38,7 @@ pub(crate) async fn policy<'a>(site: &'a Site<'a>) -> Result<Root<'a>> {
 }
 
 /// The clusters say this, one after another.
-pub(crate) async fn all_say(root: &Root<'_>, clusters: &[&str], compliance: &str) -> Result<()> {
+pub(crate) async fn report_all(root: &Root<'_>, clusters: &[&str], compliance: &str) -> Result<()> {
     for cluster in clusters {
         root.reports(cluster, compliance).await?;
     }

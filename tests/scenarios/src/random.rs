@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 /// A source of them.
-pub struct Dice(u64);
+pub struct Random(u64);
 
-impl Dice {
+impl Random {
     /// The numbers that come from this one.
     pub fn of(seed: u64) -> Self {
         Self(seed)

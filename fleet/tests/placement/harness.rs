@@ -27,8 +27,8 @@ pub struct Scenario(
 );
 
 macro_rules! scenarios {
-    ($($name:literal, $short:literal, $play:path;)*) => {
-        vec![$(crate::play::Scenario($name, $short, |hub| Box::pin($play(hub)))),*]
+    ($($name:literal, $short:literal, $scenario:path;)*) => {
+        vec![$(crate::harness::Scenario($name, $short, |hub| Box::pin($scenario(hub)))),*]
     };
 }
 pub(crate) use scenarios;
@@ -69,13 +69,13 @@ pub fn main(
             let _inside = runtime.enter();
             start(client.clone(), stop.clone())
         };
-        for Scenario(name, short, play) in scenarios {
+        for Scenario(name, short, scenario) in scenarios {
             let runtime = Arc::clone(&runtime);
             let hub = Hub::new(client.clone(), short, debugger.clone());
-            let play = *play;
+            let scenario = *scenario;
             trials.push(Trial::test(format!("{place}{name}"), move || {
-                let played = runtime.block_on(played(hub, play));
-                played.map_err(|error| Failed::from(format!("{error:#}")))
+                let result = runtime.block_on(run_scenario(hub, scenario));
+                result.map_err(|error| Failed::from(format!("{error:#}")))
             }));
         }
     }
@@ -89,9 +89,9 @@ pub fn main(
 const ON_PLANE: &str = "";
 const IN_MEMORY: &str = "in_memory::";
 
-async fn played(hub: Hub, play: fn(Hub) -> BoxFuture<'static, Result<()>>) -> Result<()> {
+async fn run_scenario(hub: Hub, scenario: fn(Hub) -> BoxFuture<'static, Result<()>>) -> Result<()> {
     hub.prepare().await?;
-    match play(hub.clone()).await {
+    match scenario(hub.clone()).await {
         Ok(()) => Ok(()),
         Err(error) => Err(error.context(hub.dump().await)),
     }

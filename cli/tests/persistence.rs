@@ -37,7 +37,7 @@ impl Running {
         let running = Self(child);
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line)?;
-        ensure!(line.contains("Kubernetes API at"), "it says {line:?}");
+        ensure!(line.contains("Kubernetes API at"), "the line is {line:?}");
         Ok(running)
     }
 
@@ -196,8 +196,8 @@ async fn acknowledged_writes_survive_a_killed_server() -> Result<()> {
     }
     let server = Running::start(folder.path())?;
     check(&client(folder.path()).await?, &known).await?;
-    let kept = folder.path().join("data/apiserver");
-    let snapshots = std::fs::read_dir(&kept)?
+    let started_data = folder.path().join("data/apiserver");
+    let snapshots = std::fs::read_dir(&started_data)?
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())
         .filter(|name| name.starts_with("snapshot."))
         .count();
@@ -208,9 +208,12 @@ async fn acknowledged_writes_survive_a_killed_server() -> Result<()> {
         .current_dir(folder.path())
         .args(["apiserver", "--data=data", "--kubeconfig=other"])
         .output()?;
-    let said = String::from_utf8_lossy(&second.stderr);
+    let stderr = String::from_utf8_lossy(&second.stderr);
     ensure!(!second.status.success(), "two servers have one folder");
-    ensure!(said.contains("data is in use by another process"), "{said}");
+    ensure!(
+        stderr.contains("data is in use by another process"),
+        "{stderr}"
+    );
     server.kill()
 }
 

@@ -61,7 +61,7 @@ struct Actor<'a> {
     identity: DynamicObject,
 }
 
-pub(crate) async fn play(world: Arc<Evaluator>, scenario: &str, item: &Item) -> Result<()> {
+pub(crate) async fn run(world: Arc<Evaluator>, scenario: &str, item: &Item) -> Result<()> {
     let identity = reeve_testkit::parse(item.text)?.pop().context("no text")?;
     if let Some(name) = &identity.metadata.namespace {
         namespace(&world, name).await?;
@@ -124,7 +124,7 @@ impl Actor<'_> {
     }
 
     /// Nothing is written, observed or evaluated again and again.
-    async fn rests(&self, policy: &Subject<'_>) -> Result<()> {
+    async fn is_idle(&self, policy: &Subject<'_>) -> Result<()> {
         self.world.settled(policy.name()).await?;
         let (writes, observed) = (self.writes().await?, policy.observed().await?);
         let evaluations = self.world.settled(policy.name()).await?;
@@ -144,7 +144,7 @@ impl Actor<'_> {
             .apply(&spec("enforce", &[("musthave", self.item.text)]))
             .await?;
         policy.mentions(&["found as specified"]).await?;
-        self.rests(&policy).await?;
+        self.is_idle(&policy).await?;
         let (observed, reported) = (policy.observed().await?, policy.parent_messages().await?);
         for messages in [&observed.history(), &reported] {
             ensure!(messages.len() <= 3, "too many messages: {messages:#?}");
@@ -265,7 +265,7 @@ impl Actor<'_> {
         same("the writes", self.writes().await?, writes)?;
 
         policy.remediate("enforce").await?;
-        self.comes_to(&policy, outcome).await?;
+        self.evaluates_to(&policy, outcome).await?;
         policy.remove().await
     }
 
@@ -274,15 +274,15 @@ impl Actor<'_> {
         policy
             .apply(&spec("enforce", &[("mustonlyhave", self.item.text)]))
             .await?;
-        self.comes_to(&policy, self.item.only).await?;
+        self.evaluates_to(&policy, self.item.only).await?;
         policy.remove().await
     }
 
-    async fn comes_to(&self, policy: &Subject<'_>, outcome: Outcome) -> Result<()> {
+    async fn evaluates_to(&self, policy: &Subject<'_>, outcome: Outcome) -> Result<()> {
         match outcome {
             Outcome::Updated | Outcome::Kept => {
                 policy.mentions(&["found as specified"]).await?;
-                self.rests(policy).await?;
+                self.is_idle(policy).await?;
                 let observed = policy.observed().await?;
                 same("the compliance", observed.compliance(), "Compliant")?;
                 let history = observed.history();
@@ -297,20 +297,20 @@ impl Actor<'_> {
             Outcome::Immutable => {
                 let words = "cannot be updated, likely due to immutable fields not matching, you may set \
                              spec[\"object-templates\"][].recreateOption to recreate the object";
-                self.stands(policy, words).await
+                self.is_stable(policy, words).await
             }
-            Outcome::Refused(words) => self.stands(policy, words).await,
+            Outcome::Refused(words) => self.is_stable(policy, words).await,
         }
     }
 
     /// It cannot be done: that is observed once, and nothing is written.
-    async fn stands(&self, policy: &Subject<'_>, words: &str) -> Result<()> {
+    async fn is_stable(&self, policy: &Subject<'_>, words: &str) -> Result<()> {
         let observed = policy.mentions(&[words]).await?;
         same("the compliance", observed.compliance(), "NonCompliant")?;
         let (writes, history) = (self.writes().await?, observed.history());
         ensure!(history.len() <= 4, "the history is {history:#?}");
         let message = observed.message(0).to_owned();
-        steadily("it is said once", || async {
+        steadily("it is reported once", || async {
             let observed = policy.observed().await?;
             same("the message", observed.message(0), message.as_str())?;
             same("the history", observed.history(), history.clone())?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use libtest_mimic::{Failed, Trial};
-use reeve_conformance::Said;
+use reeve_conformance::CommandOutput;
 use tokio::process::Command;
 use tokio::runtime::Runtime;
 
@@ -17,7 +17,7 @@ use crate::Both;
 const DEADLINE: Duration = Duration::from_mins(3);
 
 /// A way through a server.
-struct Tour {
+struct ClientTest {
     client: Client,
     /// The program's argument, and the end of its namespace.
     name: &'static str,
@@ -34,8 +34,8 @@ enum Client {
     Python,
 }
 
-const fn tour(client: Client, name: &'static str) -> Tour {
-    Tour {
+const fn client_test(client: Client, name: &'static str) -> ClientTest {
+    ClientTest {
         client,
         name,
         trial: name,
@@ -46,53 +46,53 @@ const fn tour(client: Client, name: &'static str) -> Tour {
 
 const SHOWN: &str = "patch to a value of a wrong type";
 
-const TOURS: &[Tour] = &[
-    Tour {
+const CLIENT_TESTS: &[ClientTest] = &[
+    ClientTest {
         env: &[("KUBE_FEATURE_WatchListClient", "true")],
-        ..tour(Client::Go, "informers")
+        ..client_test(Client::Go, "informers")
     },
-    Tour {
+    ClientTest {
         trial: "informers_that_list_first",
         env: &[
             ("KUBE_FEATURE_WatchListClient", "false"),
             ("NAMESPACE", "go-informers-that-list"),
         ],
-        ..tour(Client::Go, "informers")
+        ..client_test(Client::Go, "informers")
     },
-    Tour {
+    ClientTest {
         differs: &[(
             "metadata only",
             "lists of metadata for a client that prefers Protobuf",
         )],
-        ..tour(Client::Go, "lists")
+        ..client_test(Client::Go, "lists")
     },
-    tour(Client::Go, "watches"),
-    Tour {
+    client_test(Client::Go, "watches"),
+    ClientTest {
         differs: &[("merge patch of a wrong type", SHOWN)],
-        ..tour(Client::Go, "writes")
+        ..client_test(Client::Go, "writes")
     },
-    tour(Client::Go, "apply"),
-    tour(Client::Go, "deletes"),
-    tour(Client::Go, "refusals"),
-    tour(Client::Go, "election"),
-    tour(Client::Go, "events"),
-    tour(Client::Go, "discovery"),
-    tour(Client::Go, "custom"),
-    tour(Client::Go, "tokens"),
-    tour(Client::Go, "protobuf"),
-    tour(Client::Go, "protobuf-definitions"),
-    Tour {
+    client_test(Client::Go, "apply"),
+    client_test(Client::Go, "deletes"),
+    client_test(Client::Go, "refusals"),
+    client_test(Client::Go, "election"),
+    client_test(Client::Go, "events"),
+    client_test(Client::Go, "discovery"),
+    client_test(Client::Go, "custom"),
+    client_test(Client::Go, "tokens"),
+    client_test(Client::Go, "protobuf"),
+    client_test(Client::Go, "protobuf-definitions"),
+    ClientTest {
         differs: &[("patch of a wrong type", SHOWN)],
-        ..tour(Client::Python, "typed")
+        ..client_test(Client::Python, "typed")
     },
-    tour(Client::Python, "watches"),
-    tour(Client::Python, "manifests"),
-    tour(Client::Python, "custom"),
-    tour(Client::Python, "workloads"),
-    tour(Client::Python, "rights"),
+    client_test(Client::Python, "watches"),
+    client_test(Client::Python, "manifests"),
+    client_test(Client::Python, "custom"),
+    client_test(Client::Python, "workloads"),
+    client_test(Client::Python, "rights"),
 ];
 
-impl Tour {
+impl ClientTest {
     fn trial_name(&self) -> String {
         let client = match self.client {
             Client::Go => "client_go",
@@ -103,24 +103,26 @@ impl Tour {
 }
 
 pub(crate) fn names() -> Vec<String> {
-    TOURS.iter().map(Tour::trial_name).collect()
+    CLIENT_TESTS.iter().map(ClientTest::trial_name).collect()
 }
 
 /// Every reason why something else is seen.
 pub(crate) fn reasons() -> impl Iterator<Item = &'static str> {
-    let differences = TOURS.iter().flat_map(|tour| tour.differs);
+    let differences = CLIENT_TESTS
+        .iter()
+        .flat_map(|client_test| client_test.differs);
     differences.map(|(_, reason)| *reason)
 }
 
 pub(crate) fn trials(runtime: &Arc<Runtime>, both: &Arc<Both>) -> Vec<Trial> {
-    let trial = |tour: &'static Tour| {
+    let trial = |client_test: &'static ClientTest| {
         let (runtime, both) = (Arc::clone(runtime), Arc::clone(both));
-        Trial::test(tour.trial_name(), move || {
-            let program = program(tour.client).map_err(|error| format!("{error:#}"))?;
-            runtime.block_on(same(tour, &program, &both))
+        Trial::test(client_test.trial_name(), move || {
+            let program = program(client_test.client).map_err(|error| format!("{error:#}"))?;
+            runtime.block_on(compare_servers(client_test, &program, &both))
         })
     };
-    TOURS.iter().map(trial).collect()
+    CLIENT_TESTS.iter().map(trial).collect()
 }
 
 /// A program and what its arguments begin with.
@@ -134,14 +136,14 @@ fn program(client: Client) -> Result<(PathBuf, Option<PathBuf>)> {
     }
 }
 
-async fn same(
-    tour: &Tour,
+async fn compare_servers(
+    client_test: &ClientTest,
     program: &(PathBuf, Option<PathBuf>),
     both: &Both,
 ) -> Result<(), Failed> {
     let (embedded, real) = tokio::try_join!(
-        taken(tour, program, &both.embedded.kubeconfig),
-        taken(tour, program, &both.real.kubeconfig)
+        run_program(client_test, program, &both.embedded.kubeconfig),
+        run_program(client_test, program, &both.real.kubeconfig)
     )
     .map_err(|error| format!("{error:#}"))?;
     if std::env::var_os("REEVE_SHOW").is_some() {
@@ -151,12 +153,16 @@ async fn same(
         return Err(format!("a real server is left with {real:?}").into());
     }
     let mut wrong = Vec::new();
-    for (step, _) in tour.differs {
-        if of_step(&embedded.stdout, step) == of_step(&real.stdout, step) {
+    for (step, _) in client_test.differs {
+        if lines_of_step(&embedded.stdout, step) == lines_of_step(&real.stdout, step) {
             wrong.push(format!("{step} no longer differs: take the note away"));
         }
     }
-    wrong.extend(tour.alike(&embedded).difference(&tour.alike(&real)));
+    wrong.extend(
+        client_test
+            .comparable(&embedded)
+            .difference(&client_test.comparable(&real)),
+    );
     if wrong.is_empty() {
         Ok(())
     } else {
@@ -164,46 +170,49 @@ async fn same(
     }
 }
 
-impl Tour {
-    /// What was said, without the steps that may differ.
-    fn alike(&self, said: &Said) -> Said {
-        let differs = |line: &&str| !self.differs.iter().any(|(step, _)| defines(line, step));
-        let lines: Vec<&str> = said.stdout.lines().filter(differs).collect();
-        Said {
+impl ClientTest {
+    /// The output without the steps that may differ.
+    fn comparable(&self, output: &CommandOutput) -> CommandOutput {
+        let differs = |line: &&str| !self.differs.iter().any(|(step, _)| is_step(line, step));
+        let lines: Vec<&str> = output.stdout.lines().filter(differs).collect();
+        CommandOutput {
             stdout: lines.join("\n"),
-            ..said.clone()
+            ..output.clone()
         }
     }
 }
 
-fn of_step<'a>(said: &'a str, step: &str) -> Vec<&'a str> {
-    said.lines().filter(|line| defines(line, step)).collect()
+fn lines_of_step<'a>(output: &'a str, step: &str) -> Vec<&'a str> {
+    output.lines().filter(|line| is_step(line, step)).collect()
 }
 
-fn defines(line: &str, step: &str) -> bool {
+fn is_step(line: &str, step: &str) -> bool {
     line.strip_prefix(step)
         .is_some_and(|rest| rest.starts_with(": "))
 }
 
-async fn taken(
-    tour: &Tour,
+async fn run_program(
+    client_test: &ClientTest,
     (program, script): &(PathBuf, Option<PathBuf>),
     kubeconfig: &Path,
-) -> Result<Said> {
+) -> Result<CommandOutput> {
     let child = Command::new(program)
         .args(script)
-        .arg(tour.name)
-        .envs(tour.env.iter().copied())
+        .arg(client_test.name)
+        .envs(client_test.env.iter().copied())
         .env("KUBECONFIG", kubeconfig)
         .stdin(Stdio::null())
         .kill_on_drop(true)
         .output();
     let Ok(output) = tokio::time::timeout(DEADLINE, child).await else {
-        bail!("{} is not done after {DEADLINE:?}", tour.trial_name());
+        bail!(
+            "{} is not done after {DEADLINE:?}",
+            client_test.trial_name()
+        );
     };
     let output = output.with_context(|| format!("starting {}", program.display()))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(Said {
+    Ok(CommandOutput {
         code: output.status.code(),
         stdout: text(&output.stdout),
         // Logs, unless it has ended badly.

@@ -13,7 +13,7 @@ use kube::{Client, Config};
 const POLICIES: &str = "/apis/policy.open-cluster-management.io/v1/namespaces/policies/policies";
 
 /// How long the fleet may take to print a line.
-const SOON: Duration = Duration::from_secs(30);
+const LINE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A fleet that is killed on drop, and the lines that it prints.
 struct Running(Child, Receiver<String>);
@@ -36,10 +36,10 @@ impl Running {
     }
 
     /// Waits for a line with a text. Fails when the fleet ends.
-    fn shows(&self, text: &str) -> Result<()> {
+    fn wait_for_line(&self, text: &str) -> Result<()> {
         let begun = Instant::now();
         loop {
-            let left = SOON.saturating_sub(begun.elapsed());
+            let left = LINE_TIMEOUT.saturating_sub(begun.elapsed());
             let line = self.1.recv_timeout(left);
             if line
                 .with_context(|| format!("waiting for {text}"))?
@@ -79,7 +79,7 @@ async fn deep_policy_does_not_end_a_fleet() -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir()?;
     let fleet = Running::start(folder.path())?;
-    fleet.shows("look around with")?;
+    fleet.wait_for_line("look around with")?;
     let config = Kubeconfig::read_from(folder.path().join("reeve.kubeconfig"))?;
     let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await?;
     let client = Client::try_from(config)?;
@@ -89,7 +89,7 @@ async fn deep_policy_does_not_end_a_fleet() -> Result<()> {
             .body(policy(levels).into_bytes())?;
         client.request_text(request).await?;
         // Each table has all earlier policies, too.
-        fleet.shows(&format!("policies/p{levels} "))?;
+        fleet.wait_for_line(&format!("policies/p{levels} "))?;
     }
     Ok(())
 }

@@ -9,7 +9,7 @@ use crate::site::Cluster;
 pub(crate) type Place = (&'static str, Cluster);
 
 /// Scenarios in the order of their coming.
-pub(crate) struct Turns(watch::Sender<Queue>);
+pub(crate) struct ClusterLocks(watch::Sender<Queue>);
 
 #[derive(Default)]
 struct Queue {
@@ -19,26 +19,26 @@ struct Queue {
 }
 
 /// A scenario's turn; the next one's comes when this is dropped.
-pub(crate) struct Turn<'a> {
-    turns: &'a Turns,
+pub(crate) struct ClusterLock<'a> {
+    locks: &'a ClusterLocks,
     number: u64,
 }
 
-impl Turns {
+impl ClusterLocks {
     pub(crate) fn new() -> Self {
         Self(watch::Sender::default())
     }
 
     /// Waits until nobody who came earlier wants any of these places.
-    pub(crate) async fn wait(&self, places: &[Place]) -> Result<Turn<'_>> {
+    pub(crate) async fn wait(&self, places: &[Place]) -> Result<ClusterLock<'_>> {
         let mut number = 0;
         self.0.send_modify(|queue| {
             number = queue.next;
             queue.next += 1;
             queue.present.push((number, places.to_vec()));
         });
-        let turn = Turn {
-            turns: self,
+        let lock = ClusterLock {
+            locks: self,
             number,
         };
         let mut queue = self.0.subscribe();
@@ -50,14 +50,14 @@ impl Turns {
             earlier.all(|(_, taken)| !taken.iter().any(|place| places.contains(place)))
         });
         free.await.context("nobody keeps the turns any more")?;
-        Ok(turn)
+        Ok(lock)
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for ClusterLock<'_> {
     fn drop(&mut self) {
         let gone = self.number;
-        self.turns
+        self.locks
             .0
             .send_modify(|queue| queue.present.retain(|(number, _)| *number != gone));
     }

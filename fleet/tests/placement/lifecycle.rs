@@ -8,18 +8,18 @@ use serde_json::json;
 
 use crate::hub::Hub;
 
-pub async fn whole_life(hub: Hub) -> Result<()> {
+pub async fn lifecycle(hub: Hub) -> Result<()> {
     hub.filled("s1", 5).await?;
     hub.placement(json!({
         "numberOfClusters": 10,
         "tolerations": [{"key": "cluster.open-cluster-management.io/unreachable", "operator": "Exists"}],
     }))
     .await?;
-    hub.counts(5).await?;
-    hub.says("PlacementSatisfied", "False", "NotAllDecisionsScheduled")
+    hub.wait_for_cluster_count(5).await?;
+    hub.wait_for_condition("PlacementSatisfied", "False", "NotAllDecisionsScheduled")
         .await?;
     hub.edit(json!({"numberOfClusters": 6})).await?;
-    hub.says("PlacementSatisfied", "False", "NotAllDecisionsScheduled")
+    hub.wait_for_condition("PlacementSatisfied", "False", "NotAllDecisionsScheduled")
         .await?;
     hub.set_by_label("all", "scenario", "e1").await?;
     hub.bind("all").await?;
@@ -28,9 +28,9 @@ pub async fn whole_life(hub: Hub) -> Result<()> {
     for name in ["x1", "x2"] {
         hub.cluster(name, json!({"taints": unreachable})).await?;
     }
-    hub.counts(6).await?;
-    hub.is_satisfied().await?;
-    hub.delete(&hub.here("Placement"), "p1").await?;
+    hub.wait_for_cluster_count(6).await?;
+    hub.wait_until_satisfied().await?;
+    hub.delete(&hub.own("Placement"), "p1").await?;
     eventually("the decisions are gone", Duration::from_mins(1), || async {
         let left = hub.decisions().await?;
         ensure!(left.is_empty(), "{left:?}");
@@ -41,8 +41,8 @@ pub async fn whole_life(hub: Hub) -> Result<()> {
 
 pub async fn plain(hub: Hub) -> Result<()> {
     hub.placement(json!({})).await?;
-    hub.chooses(&[]).await?;
-    let spec = hub.here("Placement").get("p1").await?.data["spec"].clone();
+    hub.wait_for_clusters(&[]).await?;
+    let spec = hub.own("Placement").get("p1").await?.data["spec"].clone();
     ensure!(
         spec["sortBy"] == "ClusterName" && spec["scoreRateLimit"] == "1m",
         "{spec}"
@@ -53,13 +53,13 @@ pub async fn plain(hub: Hub) -> Result<()> {
 pub async fn events(hub: Hub) -> Result<()> {
     hub.filled("s1", 101).await?;
     hub.placement(json!({})).await?;
-    hub.counts(101).await?;
+    hub.wait_for_cluster_count(101).await?;
     let name = &hub.name;
     let of = |number: u32, verb: &str| {
         format!("Decision p1-decision-{number} is {verb} with placement p1 in namespace {name}")
     };
     let created = hub
-        .tells("Normal", "DecisionCreate", &of(1, "created"))
+        .wait_for_event("Normal", "DecisionCreate", &of(1, "created"))
         .await?;
     ensure!(
         created.action.as_deref() == Some("DecisionCreated"),
@@ -73,11 +73,12 @@ pub async fn events(hub: Hub) -> Result<()> {
         related.name.as_deref() == Some("p1-decision-1"),
         "{related:?}"
     );
-    hub.tells("Normal", "DecisionUpdate", &of(2, "updated"))
+    hub.wait_for_event("Normal", "DecisionUpdate", &of(2, "updated"))
         .await?;
-    hub.tells("Normal", "ScoreUpdate", "......").await?;
+    hub.wait_for_event("Normal", "ScoreUpdate", "......")
+        .await?;
     hub.edit(json!({"numberOfClusters": 1})).await?;
-    hub.tells("Normal", "DecisionDelete", &of(2, "deleted"))
+    hub.wait_for_event("Normal", "DecisionDelete", &of(2, "deleted"))
         .await?;
     Ok(())
 }
@@ -85,11 +86,11 @@ pub async fn events(hub: Hub) -> Result<()> {
 pub async fn withdrawal(hub: Hub) -> Result<()> {
     hub.filled("s1", 1).await?;
     hub.placement(json!({})).await?;
-    hub.counts(1).await?;
+    hub.wait_for_cluster_count(1).await?;
     let wrong = json!([{"key": "key1", "operator": "Exists", "value": "value1"}]);
     hub.edit(json!({"tolerations": wrong})).await?;
-    hub.chooses(&[]).await?;
+    hub.wait_for_clusters(&[]).await?;
     let why = ": If the operator is Exists, the value should be empty. in plugin TaintToleration";
-    hub.tells("Warning", "DecisionUpdate", why).await?;
+    hub.wait_for_event("Warning", "DecisionUpdate", why).await?;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The ways out of all Pods: sockets in a folder, each leading to a port of this machine.
+//! The ports that all Pods reach: sockets in a folder, each forwarded to a port of this machine.
 
 use std::path::Path;
 
@@ -7,22 +7,22 @@ use tokio::io::copy_bidirectional;
 use tokio::net::{TcpStream, UnixListener};
 use tokio::task::JoinSet;
 
-/// Opens a way to each port in tasks of `tasks`.
+/// Listens for each port, in tasks of `tasks`.
 pub(super) fn open(folder: &Path, ports: &[u16], tasks: &mut JoinSet<()>) -> Result<()> {
     for port in ports {
-        let way = UnixListener::bind(folder.join(port.to_string()));
-        let way = way.with_context(|| format!("opening the way to port {port}"))?;
-        tasks.spawn(carry(way, *port));
+        let socket = UnixListener::bind(folder.join(port.to_string()));
+        let socket = socket.with_context(|| format!("listening on the socket for port {port}"))?;
+        tasks.spawn(forward(socket, *port));
     }
     Ok(())
 }
 
-async fn carry(way: UnixListener, port: u16) {
+async fn forward(socket: UnixListener, port: u16) {
     // The connections end with their task's set.
     let mut connections = JoinSet::new();
     loop {
         tokio::select! {
-            accepted = way.accept() => {
+            accepted = socket.accept() => {
                 let Ok((mut from, _)) = accepted else { return };
                 connections.spawn(async move {
                     if let Ok(mut to) = TcpStream::connect(("127.0.0.1", port)).await {
