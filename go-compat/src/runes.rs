@@ -86,6 +86,11 @@ pub fn quote(text: &[u8], quoting: Quoting) -> String {
     quoted
 }
 
+/// `%q` of text.
+pub fn quoted(text: &str) -> String {
+    quote(text.as_bytes(), Quoting::Printable)
+}
+
 /// `strconv.QuoteRune`: a Go character literal in single quotes.
 pub fn quote_rune(rune: char, quoting: Quoting) -> String {
     let mut quoted = String::from("'");
