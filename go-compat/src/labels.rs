@@ -2,7 +2,7 @@
 
 use serde_json::Value as Json;
 
-use crate::runes::quoted;
+use crate::runes::quote;
 
 /// Requirements on labels; all must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -441,5 +441,5 @@ fn check_values(key: &str, operator: Operator, values: &[String]) -> Result<(), 
 }
 
 fn invalid(field: &str, value: &str, why: &str) -> String {
-    format!("{field}: Invalid value: {}: {why}", quoted(value))
+    format!("{field}: Invalid value: {}: {why}", quote(value))
 }
