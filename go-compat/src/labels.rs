@@ -53,6 +53,44 @@ impl Selector {
         .map(Self)
     }
 
+    /// Reads the `matchLabels` and `matchExpressions` of an object that an API server has validated; `None` for an unknown
+    /// operator.
+    pub fn of_object(selector: &Json) -> Option<Self> {
+        let items = |list: &Json| list.as_array().cloned().unwrap_or_default();
+        let text = |value: &Json| value.as_str().map(str::to_owned);
+        let equal = selector["matchLabels"].as_object().into_iter().flatten();
+        let equal = equal.map(|(key, value)| {
+            Some(Requirement {
+                key: key.clone(),
+                operator: Operator::Equals,
+                values: vec![text(value)?],
+            })
+        });
+        let expressions = items(&selector["matchExpressions"]).into_iter();
+        let expressions = expressions.map(|one| {
+            Some(Requirement {
+                key: text(&one["key"])?,
+                operator: match one["operator"].as_str()? {
+                    "In" => Operator::In,
+                    "NotIn" => Operator::NotIn,
+                    "Exists" => Operator::Exists,
+                    "DoesNotExist" => Operator::Absent,
+                    _ => return None,
+                },
+                values: items(&one["values"])
+                    .iter()
+                    .map(text)
+                    .collect::<Option<_>>()?,
+            })
+        });
+        equal.chain(expressions).collect::<Option<_>>().map(Self)
+    }
+
+    /// Whether it selects everything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Whether a label can have this key and these values; the error is the API machinery's text. A selector that is
     /// put together as a text is made of nothing else: a comma in a value would begin another requirement.
     pub fn check(key: &str, values: &[String]) -> Result<(), String> {
