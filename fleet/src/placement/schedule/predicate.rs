@@ -2,10 +2,12 @@
 
 use std::sync::Arc;
 
+use reeve_apiserver::cel::on_large_stack;
+
 use super::super::types::ManagedCluster;
 use super::super::types::placement::PlacementSpec;
 use super::Scores;
-use super::cel::{Budget, Expressions, Subject, on_a_large_stack};
+use super::cel::{Expressions, LIMITS, Subject};
 use super::selectors::Selector;
 
 pub(super) const NAME: &str = "Predicate";
@@ -50,7 +52,7 @@ impl Predicates {
         };
         let filter = || clusters.iter().filter(fits).cloned().collect();
         if self.have_expressions() {
-            on_a_large_stack(filter)
+            on_large_stack(filter)
         } else {
             filter()
         }
@@ -61,8 +63,9 @@ impl Predicate {
     fn matches(&self, cluster: &ManagedCluster) -> bool {
         self.labels.matches(cluster.labels())
             && self.claims.matches(&cluster.claims())
-            && self.expressions.as_ref().is_none_or(|expressions| {
-                expressions.hold(&Subject::of(cluster), Budget::of_cluster())
-            })
+            && self
+                .expressions
+                .as_ref()
+                .is_none_or(|expressions| expressions.hold(&Subject::of(cluster), LIMITS))
     }
 }
