@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 use reeve_go_compat::labels;
+use reeve_go_compat::runes::quote;
 use serde_json::{Map, Value};
 
 use crate::kinds::Kind;
@@ -495,7 +496,7 @@ pub fn check_update(new: &Value, old: &Value) -> Vec<FieldError> {
             .filter(|finalizer| !before.contains(finalizer))
             .collect();
         if !added.is_empty() {
-            let quoted: Vec<String> = added.iter().map(|one| format!("{one:?}")).collect();
+            let quoted: Vec<String> = added.iter().map(quote).collect();
             errors.push(FieldError::new(
                 Cause::Forbidden,
                 "metadata.finalizers",

@@ -110,7 +110,7 @@ impl FieldError {
         let detail = if allowed.is_empty() {
             String::new()
         } else {
-            let quoted: Vec<String> = allowed.iter().map(|one| format!("{one:?}")).collect();
+            let quoted: Vec<String> = allowed.iter().map(quote).collect();
             format!("supported values: {}", quoted.join(", "))
         };
         Self::of_value(Cause::NotSupported, field, value, &detail)

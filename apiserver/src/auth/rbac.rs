@@ -233,7 +233,7 @@ fn by_binding(binding: &Value, subject: &Value, namespace: &str) -> String {
     let binding = if namespace.is_empty() {
         format!("ClusterRoleBinding {}", quote(name))
     } else {
-        format!("RoleBinding {}", quote(&format!("{name}/{namespace}")))
+        format!("RoleBinding {}", quote(format!("{name}/{namespace}")))
     };
     let who = match (text(&subject["kind"]).as_str(), text(&subject["namespace"])) {
         ("ServiceAccount", of) => {
@@ -249,7 +249,7 @@ fn by_binding(binding: &Value, subject: &Value, namespace: &str) -> String {
     format!(
         "RBAC: allowed by {binding} of {} {} to {} {}",
         text(&role["kind"]),
-        quote(&text(&role["name"])),
+        quote(text(&role["name"])),
         text(&subject["kind"]),
         quote(&who)
     )

@@ -205,7 +205,7 @@ fn string(node: Option<&Node>, text: &str) -> CelValue {
             format!("timestamp({})", quote(text))
         }
         Some(node) if node.format == "date" => {
-            format!("timestamp({})", quote(&format!("{text}T00:00:00Z")))
+            format!("timestamp({})", quote(format!("{text}T00:00:00Z")))
         }
         Some(node) if node.format == "duration" => format!("duration({})", quote(text)),
         _ => return plain,

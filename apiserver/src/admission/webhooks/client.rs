@@ -62,7 +62,7 @@ impl WebhookClients {
     ) -> Result<Value, String> {
         let config = &hook.entry["clientConfig"];
         let place = place(hook)?;
-        let asking = format!("Post {}", quote(&place.url.to_string()));
+        let asking = format!("Post {}", quote(place.url.to_string()));
         let place = located(store, config, place).map_err(|why| format!("{asking}: {why}"))?;
         let caller = self
             .caller(config["caBundle"].as_str().unwrap_or_default(), &place)

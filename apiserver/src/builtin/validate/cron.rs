@@ -1,5 +1,6 @@
 //! Schedules: five fields of minutes, hours, days, months and days of the week.
 
+use reeve_go_compat::runes::quote;
 use reeve_go_compat::time::Duration;
 
 /// A field of a schedule: its least and its most value, and the names that it knows, which begin at the least.
@@ -190,7 +191,8 @@ fn number(text: &str) -> Result<u32, String> {
         Ok(number) if number < 0 => Err(format!("negative number ({number}) not allowed: {text}")),
         Ok(number) => u32::try_from(number).map_err(|_| format!("too large a number: {text}")),
         Err(_) => Err(format!(
-            "failed to parse int from {text}: strconv.Atoi: parsing {text:?}: invalid syntax"
+            "failed to parse int from {text}: strconv.Atoi: parsing {}: invalid syntax",
+            quote(text)
         )),
     }
 }

@@ -101,10 +101,7 @@ fn unescape(text: &[u8], part: Part) -> Parsed<Vec<u8>> {
         if *byte != b'%' {
             let is_host = matches!(part, Part::Host | Part::Zone);
             if is_host && byte.is_ascii() && needs_escape(*byte, part) {
-                return Err(format!(
-                    "invalid character {} in host name",
-                    quote(&[*byte])
-                ));
+                return Err(format!("invalid character {} in host name", quote([*byte])));
             }
             result.push(*byte);
             position += 1;
