@@ -1,5 +1,6 @@
 //! Decoding of request bodies.
 
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use crate::builtin;
@@ -8,7 +9,7 @@ use crate::json::{self, JsonError, MOST_DEPTH};
 use crate::kinds::Kind;
 use crate::protobuf;
 use crate::schema;
-use crate::status_error::{StatusError, go_quoted};
+use crate::status_error::StatusError;
 
 /// The number of bytes of an undecodable body in an error.
 const SHOWN: usize = 30;
@@ -144,8 +145,8 @@ pub(crate) fn reread(
 pub(crate) fn unregistered(kind: &str, version: &str) -> String {
     format!(
         "no kind {} is registered for version {} in scheme \"pkg/runtime/scheme.go:111\"",
-        go_quoted(kind),
-        go_quoted(version)
+        quote(kind),
+        quote(version)
     )
 }
 

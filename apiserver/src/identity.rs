@@ -20,7 +20,6 @@ const CREDENTIAL: &str = "authentication.kubernetes.io/credential-id";
 
 impl Identity {
     /// The same by a credential: `JTI=` and a token's id, or `X509SHA256=` and a certificate's digest.
-    #[must_use]
     pub(crate) fn by(mut self, credential: String) -> Self {
         self.extra.insert(CREDENTIAL.to_owned(), vec![credential]);
         self

@@ -29,6 +29,7 @@ mod names;
 mod operations;
 mod patch;
 mod pki;
+mod printing;
 mod protobuf;
 mod queue;
 mod request;

@@ -3,6 +3,8 @@
 use std::fmt::Write as _;
 
 use jiff::Timestamp;
+use reeve_go_compat::labels;
+use reeve_go_compat::runes::quote;
 use serde_json::{Map, Value};
 
 use crate::kinds::Kind;
@@ -266,7 +268,7 @@ pub fn check(object: &Value, kind: &Kind) -> Vec<FieldError> {
     }
     for (place, finalizer) in all.into_iter().enumerate() {
         let field = format!("metadata.finalizers[{place}]");
-        let wrong = names::qualified_name(finalizer);
+        let wrong = labels::key_errors(finalizer);
         for why in &wrong {
             errors.push(FieldError::of_value(
                 Cause::Invalid,
@@ -352,7 +354,7 @@ fn check_labels(object: &Value, errors: &mut Vec<FieldError>) {
         .pointer("/metadata/labels")
         .and_then(Value::as_object);
     for (key, value) in labels.into_iter().flatten() {
-        for why in names::qualified_name(key) {
+        for why in labels::key_errors(key) {
             errors.push(FieldError::of_value(
                 Cause::Invalid,
                 "metadata.labels",
@@ -360,7 +362,7 @@ fn check_labels(object: &Value, errors: &mut Vec<FieldError>) {
                 &why,
             ));
         }
-        for why in names::label_value(value.as_str().unwrap_or_default()) {
+        for why in labels::value_errors(value.as_str().unwrap_or_default()) {
             errors.push(FieldError::of_value(
                 Cause::Invalid,
                 "metadata.labels",
@@ -378,7 +380,7 @@ fn check_annotations(object: &Value, errors: &mut Vec<FieldError>) {
     let mut length = 0;
     for (key, value) in annotations.into_iter().flatten() {
         length += key.len() + value.as_str().map_or(0, str::len);
-        for why in names::qualified_name(&key.to_lowercase()) {
+        for why in labels::key_errors(&key.to_lowercase()) {
             errors.push(FieldError::of_value(
                 Cause::Invalid,
                 "metadata.annotations",
@@ -494,7 +496,7 @@ pub fn check_update(new: &Value, old: &Value) -> Vec<FieldError> {
             .filter(|finalizer| !before.contains(finalizer))
             .collect();
         if !added.is_empty() {
-            let quoted: Vec<String> = added.iter().map(|one| format!("{one:?}")).collect();
+            let quoted: Vec<String> = added.iter().map(quote).collect();
             errors.push(FieldError::new(
                 Cause::Forbidden,
                 "metadata.finalizers",

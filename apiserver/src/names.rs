@@ -1,8 +1,8 @@
-//! The rules for names, with the texts that a kube-apiserver gives.
+//! The rules for names, with the texts that a kube-apiserver gives. Those for keys and values of labels are in [`reeve_go_compat::labels`].
 
 /// The longest name of an object whose name is a subdomain.
 const SUBDOMAIN_LENGTH: usize = 253;
-/// The longest label, and the longest name part of a qualified name.
+/// The longest label.
 const LABEL_LENGTH: usize = 63;
 
 const LABEL_RULE: &str = "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and \
@@ -17,21 +17,10 @@ const SUBDOMAIN_RULE: &str = "a lowercase RFC 1123 subdomain must consist of low
 const SEARCH_RULE: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' \
     or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is \
     '_?[a-z0-9]([-_a-z0-9]*[a-z0-9])?(\\._?[a-z0-9]([-_a-z0-9]*[a-z0-9])?)*')";
-const QUALIFIED_RULE: &str = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an \
-    alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is \
-    '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
-const VALUE_RULE: &str = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or \
-    '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex \
-    used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 const CONFIG_KEY_RULE: &str = "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. \
     'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 fn too_long(most: usize) -> String {
-    format!("must be no more than {most} bytes")
-}
-
-/// The same, in the words of the rules for object names.
-fn name_too_long(most: usize) -> String {
     format!("must be no more than {most} characters")
 }
 
@@ -63,7 +52,7 @@ fn is_label(text: &str) -> bool {
 pub fn label(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > LABEL_LENGTH {
-        errors.push(name_too_long(LABEL_LENGTH));
+        errors.push(too_long(LABEL_LENGTH));
     }
     if !is_label(text) {
         errors.push(if text.split('.').all(is_label) {
@@ -79,7 +68,7 @@ pub fn label(text: &str) -> Vec<String> {
 pub fn label_1035(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > LABEL_LENGTH {
-        errors.push(name_too_long(LABEL_LENGTH));
+        errors.push(too_long(LABEL_LENGTH));
     }
     let letter = |byte: u8| byte.is_ascii_lowercase();
     if !made_of(text, letter, |byte| lower(byte) || byte == b'-', lower) {
@@ -92,7 +81,7 @@ pub fn label_1035(text: &str) -> Vec<String> {
 pub fn subdomain(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > SUBDOMAIN_LENGTH {
-        errors.push(name_too_long(SUBDOMAIN_LENGTH));
+        errors.push(too_long(SUBDOMAIN_LENGTH));
     }
     if !text.split('.').all(is_label) {
         errors.push(SUBDOMAIN_RULE.to_owned());
@@ -135,57 +124,11 @@ fn wordy(byte: u8) -> bool {
     word(byte) || b"-_.".contains(&byte)
 }
 
-/// Validates a name that may have a prefix, such as a label's key.
-pub fn qualified_name(text: &str) -> Vec<String> {
-    let mut errors = Vec::new();
-    let name = match text.split_once('/') {
-        None => text,
-        Some((_, rest)) if rest.contains('/') => {
-            return vec![format!(
-                "a valid label key {QUALIFIED_RULE} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
-            )];
-        }
-        Some((prefix, name)) => {
-            if prefix.is_empty() {
-                errors.push("prefix part must be non-empty".to_owned());
-            } else {
-                errors.extend(
-                    subdomain(prefix)
-                        .into_iter()
-                        .map(|why| format!("prefix part {why}")),
-                );
-            }
-            name
-        }
-    };
-    if name.is_empty() {
-        errors.push("name part must be non-empty".to_owned());
-    } else if name.len() > LABEL_LENGTH {
-        errors.push(format!("name part {}", too_long(LABEL_LENGTH)));
-    }
-    if !made_of(name, word, wordy, word) {
-        errors.push(format!("name part {QUALIFIED_RULE}"));
-    }
-    errors
-}
-
-/// Validates a label's value.
-pub fn label_value(text: &str) -> Vec<String> {
-    let mut errors = Vec::new();
-    if text.len() > LABEL_LENGTH {
-        errors.push(too_long(LABEL_LENGTH));
-    }
-    if !text.is_empty() && !made_of(text, word, wordy, word) {
-        errors.push(VALUE_RULE.to_owned());
-    }
-    errors
-}
-
 /// Validates a key of a ConfigMap or Secret.
 pub fn config_key(text: &str) -> Vec<String> {
     let mut errors = Vec::new();
     if text.len() > SUBDOMAIN_LENGTH {
-        errors.push(name_too_long(SUBDOMAIN_LENGTH));
+        errors.push(too_long(SUBDOMAIN_LENGTH));
     }
     if !made_of(text, wordy, wordy, wordy) {
         errors.push(CONFIG_KEY_RULE.to_owned());
@@ -206,8 +149,6 @@ mod tests {
         assert!(label("a-1").is_empty());
         assert!(label_1035("a-1").is_empty());
         assert!(subdomain("a.b-c.1").is_empty());
-        assert!(qualified_name("example.com/My_name.1").is_empty());
-        assert!(label_value("").is_empty());
         assert!(config_key(".a").is_empty());
     }
 
@@ -220,8 +161,6 @@ mod tests {
             subdomain(&"a".repeat(254)),
             ["must be no more than 253 characters"]
         );
-        assert_eq!(qualified_name("/a"), ["prefix part must be non-empty"]);
-        assert_eq!(label_value("-"), [VALUE_RULE]);
         assert_eq!(config_key("..a"), ["must not start with '..'"]);
         assert_eq!(
             path_segment("a/b%"),

@@ -1,8 +1,9 @@
 //! What the server answers when it refuses: `Status` objects with the reasons and texts of a kube-apiserver.
 
 use std::borrow::Cow;
-use std::fmt::{self, Write as _};
+use std::fmt;
 
+use reeve_go_compat::runes::quote;
 use serde_json::{Map, Value, json};
 
 /// Why a field is wrong, as `details.causes[].reason` names it.
@@ -109,7 +110,7 @@ impl FieldError {
         let detail = if allowed.is_empty() {
             String::new()
         } else {
-            let quoted: Vec<String> = allowed.iter().map(|one| format!("{one:?}")).collect();
+            let quoted: Vec<String> = allowed.iter().map(quote).collect();
             format!("supported values: {}", quoted.join(", "))
         };
         Self::of_value(Cause::NotSupported, field, value, &detail)
@@ -125,31 +126,10 @@ impl fmt::Display for FieldError {
 /// A value in the text of an error.
 pub fn shown(value: &Value) -> String {
     match value {
-        Value::String(text) => go_quoted(text),
+        Value::String(text) => quote(text),
         Value::Null => "null".to_owned(),
         other => other.to_string(),
     }
-}
-
-/// A string in double quotes, escaped as Go's `%q` does for what fields usually hold.
-pub fn go_quoted(text: &str) -> String {
-    let mut quoted = String::with_capacity(text.len() + 2);
-    quoted.push('"');
-    for letter in text.chars() {
-        match letter {
-            '"' => quoted.push_str("\\\""),
-            '\\' => quoted.push_str("\\\\"),
-            '\n' => quoted.push_str("\\n"),
-            '\t' => quoted.push_str("\\t"),
-            '\r' => quoted.push_str("\\r"),
-            other if (other as u32) < 0x20 || other as u32 == 0x7f => {
-                let _ = write!(quoted, "\\x{:02x}", other as u32);
-            }
-            other => quoted.push(other),
-        }
-    }
-    quoted.push('"');
-    quoted
 }
 
 /// The kind or resource that a refusal is about.
@@ -236,11 +216,7 @@ impl StatusError {
         let message = if name.is_empty() {
             format!("{} is forbidden: {why}", about.qualified())
         } else {
-            format!(
-                "{} {} is forbidden: {why}",
-                about.qualified(),
-                go_quoted(name)
-            )
+            format!("{} {} is forbidden: {why}", about.qualified(), quote(name))
         };
         Self::of(403, "Forbidden", message).group_resource(about, name)
     }
@@ -263,7 +239,7 @@ impl StatusError {
 
     /// 404: there is no such object.
     pub fn not_found(about: &GroupResource, name: &str) -> Self {
-        let message = format!("{} {} not found", about.qualified(), go_quoted(name));
+        let message = format!("{} {} not found", about.qualified(), quote(name));
         Self::of(404, "NotFound", message).group_resource(about, name)
     }
 
@@ -291,7 +267,7 @@ impl StatusError {
 
     /// 409: it is there already.
     pub fn already_exists(about: &GroupResource, name: &str) -> Self {
-        let message = format!("{} {} already exists", about.qualified(), go_quoted(name));
+        let message = format!("{} {} already exists", about.qualified(), quote(name));
         Self::of(409, "AlreadyExists", message).group_resource(about, name)
     }
 
@@ -300,7 +276,7 @@ impl StatusError {
         let message = format!(
             "Operation cannot be fulfilled on {} {}: {why}",
             about.qualified(),
-            go_quoted(name)
+            quote(name)
         );
         Self::of(409, "Conflict", message).group_resource(about, name)
     }
@@ -323,11 +299,7 @@ impl StatusError {
             [one] => (*one).to_owned(),
             many => format!("[{}]", many.join(", ")),
         };
-        let message = format!(
-            "{} {} is invalid: {all}",
-            about.qualified(),
-            go_quoted(name)
-        );
+        let message = format!("{} {} is invalid: {all}", about.qualified(), quote(name));
         let mut failure = Self::of(422, "Invalid", message).group_resource(about, name);
         let causes: Vec<Value> = errors
             .iter()

@@ -46,7 +46,6 @@ pub struct Stored {
 
 impl Stored {
     /// The same object with other bytes.
-    #[must_use]
     pub fn with_bytes(&self, bytes: Bytes) -> Self {
         Self {
             bytes,

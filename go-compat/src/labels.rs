@@ -2,6 +2,8 @@
 
 use serde_json::Value as Json;
 
+use crate::runes::quote;
+
 /// Requirements on labels; all must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selector(Vec<Requirement>);
@@ -49,6 +51,44 @@ impl Selector {
         }
         .requirements()
         .map(Self)
+    }
+
+    /// Reads the `matchLabels` and `matchExpressions` of an object that an API server has validated; `None` for an unknown
+    /// operator.
+    pub fn of_object(selector: &Json) -> Option<Self> {
+        let items = |list: &Json| list.as_array().cloned().unwrap_or_default();
+        let text = |value: &Json| value.as_str().map(str::to_owned);
+        let equal = selector["matchLabels"].as_object().into_iter().flatten();
+        let equal = equal.map(|(key, value)| {
+            Some(Requirement {
+                key: key.clone(),
+                operator: Operator::Equals,
+                values: vec![text(value)?],
+            })
+        });
+        let expressions = items(&selector["matchExpressions"]).into_iter();
+        let expressions = expressions.map(|one| {
+            Some(Requirement {
+                key: text(&one["key"])?,
+                operator: match one["operator"].as_str()? {
+                    "In" => Operator::In,
+                    "NotIn" => Operator::NotIn,
+                    "Exists" => Operator::Exists,
+                    "DoesNotExist" => Operator::Absent,
+                    _ => return None,
+                },
+                values: items(&one["values"])
+                    .iter()
+                    .map(text)
+                    .collect::<Option<_>>()?,
+            })
+        });
+        equal.chain(expressions).collect::<Option<_>>().map(Self)
+    }
+
+    /// Whether it selects everything.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether a label can have this key and these values; the error is the API machinery's text. A selector that is
@@ -117,17 +157,22 @@ enum Kind {
     End,
 }
 
+const WHITESPACE: [char; 4] = [' ', '\t', '\r', '\n'];
+
+/// A NUL ends the token before it; where a token would begin, it ends the text.
 fn tokens(text: &str) -> Vec<(Kind, String)> {
     let mut tokens = Vec::new();
-    let mut rest = text.trim_start();
-    while let Some(first) = rest.chars().next() {
+    let mut rest = text.trim_start_matches(WHITESPACE);
+    while let Some(first) = rest.chars().next().filter(|first| *first != '\0') {
         let symbols = |character: char| "=!(),><".contains(character);
         let length = if symbols(first) {
             let two = rest.get(..2).unwrap_or_default();
             if matches!(two, "==" | "!=") { 2 } else { 1 }
         } else {
-            rest.find(|character: char| character.is_whitespace() || symbols(character))
-                .unwrap_or(rest.len())
+            let ends = |character: char| {
+                character == '\0' || WHITESPACE.contains(&character) || symbols(character)
+            };
+            rest.find(ends).unwrap_or(rest.len())
         };
         let (token, after) = rest.split_at(length);
         let kind = match token {
@@ -146,7 +191,8 @@ fn tokens(text: &str) -> Vec<(Kind, String)> {
             _ => Kind::Identifier,
         };
         tokens.push((kind, token.to_owned()));
-        rest = after.trim_start();
+        rest = after.strip_prefix('\0').unwrap_or(after);
+        rest = rest.trim_start_matches(WHITESPACE);
     }
     tokens
 }
@@ -347,10 +393,13 @@ pub fn key_errors(key: &str) -> Vec<String> {
         Some((prefix, name)) => {
             if prefix.is_empty() {
                 errors.push("prefix part must be non-empty".to_owned());
-            } else if prefix.len() > MAX_PREFIX_LENGTH {
-                errors.push(format!("prefix part {}", too_long(MAX_PREFIX_LENGTH)));
-            } else if !prefix.split('.').all(is_dns_label) {
-                errors.push(PREFIX_PART.to_owned());
+            } else {
+                if prefix.len() > MAX_PREFIX_LENGTH {
+                    errors.push(format!("prefix part {}", too_long(MAX_PREFIX_LENGTH)));
+                }
+                if !prefix.split('.').all(is_dns_label) {
+                    errors.push(PREFIX_PART.to_owned());
+                }
             }
             name
         }
@@ -403,24 +452,23 @@ fn check_key(key: &str) -> Result<(), String> {
     if errors.is_empty() {
         return Ok(());
     }
-    let errors = errors.join("; ");
-    Err(format!("<nil>: Invalid value: {key:?}: {errors}"))
+    Err(invalid("<nil>", key, &errors.join("; ")))
 }
 
 fn check_values(key: &str, operator: Operator, values: &[String]) -> Result<(), String> {
     let mut problems = Vec::new();
     for (place, value) in values.iter().enumerate() {
         if operator.is_numeric() && value.parse::<i64>().is_err() {
-            problems.push(format!(
-                "values[{place}]: Invalid value: {value:?}: for 'Gt', 'Lt' operators, the value must be an integer"
+            problems.push(invalid(
+                &format!("values[{place}]"),
+                value,
+                "for 'Gt', 'Lt' operators, the value must be an integer",
             ));
         }
         let errors = value_errors(value);
         if !errors.is_empty() {
-            let errors = errors.join("; ");
-            problems.push(format!(
-                "values[{place}][{key}]: Invalid value: {value:?}: {errors}"
-            ));
+            let field = format!("values[{place}][{key}]");
+            problems.push(invalid(&field, value, &errors.join("; ")));
         }
     }
     match problems.as_slice() {
@@ -428,4 +476,8 @@ fn check_values(key: &str, operator: Operator, values: &[String]) -> Result<(), 
         [one] => Err(one.clone()),
         several => Err(format!("[{}]", several.join(", "))),
     }
+}
+
+fn invalid(field: &str, value: &str, why: &str) -> String {
+    format!("{field}: Invalid value: {}: {why}", quote(value))
 }

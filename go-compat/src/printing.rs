@@ -15,7 +15,6 @@ pub use float::{
     plain, shortest as shortest_float, shortest_digits, shortest_single, with_exponent,
 };
 
-use crate::runes::{self, Quoting};
 use crate::value::Value;
 use printer::Printer;
 
@@ -57,9 +56,4 @@ pub fn display(value: &Value) -> Vec<u8> {
             printer.finish()
         }
     }
-}
-
-/// `strconv.Quote`: a Go string literal in double quotes.
-pub fn quote(text: &[u8]) -> String {
-    runes::quote(text, Quoting::Printable)
 }

@@ -13,7 +13,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
-use crate::runes::{self, Quoting};
+use crate::runes;
 use subject::Subject;
 
 pub use parser::SyntaxError;
@@ -322,9 +322,6 @@ pub fn panic_text(pattern: &[u8], error: &SyntaxError) -> String {
             .chars()
             .any(|rune| rune < ' ' && rune != '\t' || matches!(rune, '`' | '\u{7f}' | '\u{feff}'))
     });
-    let shown = plain.map_or_else(
-        || runes::quote(pattern, Quoting::Printable),
-        |text| format!("`{text}`"),
-    );
+    let shown = plain.map_or_else(|| runes::quote(pattern), |text| format!("`{text}`"));
     format!("regexp: Compile({shown}): {error}")
 }

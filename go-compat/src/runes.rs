@@ -77,8 +77,13 @@ pub enum Quoting {
     Ascii,
 }
 
-/// `strconv.Quote`: a Go string literal in double quotes.
-pub fn quote(text: &[u8], quoting: Quoting) -> String {
+/// `%q`, `strconv.Quote`: a Go string literal in double quotes.
+pub fn quote(text: impl AsRef<[u8]>) -> String {
+    quote_as(text.as_ref(), Quoting::Printable)
+}
+
+/// [`quote`], or the `%+q` of text.
+pub fn quote_as(text: &[u8], quoting: Quoting) -> String {
     let mut quoted = String::with_capacity(text.len() + 2);
     quoted.push('"');
     append_escaped(&mut quoted, text, '"', quoting);

@@ -9,8 +9,8 @@ use cargo_metadata::MetadataCommand;
 /// anything and the product uses none of them.
 const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-api", &[]),
-    ("reeve-apiserver", &[]),
     ("reeve-go-compat", &[]),
+    ("reeve-apiserver", &["reeve-go-compat"]),
     ("reeve-templates-engine", &["reeve-go-compat"]),
     ("reeve-runtime", &["reeve-api", "reeve-go-compat"]),
     (

@@ -1,13 +1,12 @@
 //! Which writes policies, their bindings and webhooks are about.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use reeve_go_compat::labels::Selector;
 use serde_json::Value;
 
 use super::Attributes;
 use crate::kinds::{Kind, Kinds};
-use crate::request::selectors::LabelSelector;
 
 /// A write, as far as resources match it.
 pub(super) struct Subject<'a> {
@@ -93,22 +92,23 @@ pub(super) fn kind_for(
 
 /// Whether a `namespaceSelector` selects the namespace of a write. What is in none is in all, so to speak.
 pub(super) fn of_namespace(selector: &Value, subject: &Subject<'_>) -> bool {
-    let labels = |object: &Value| selects(selector, &object["metadata"]["labels"]);
+    let selected = |object: &Value| selects(selector, object);
     if subject.of.kind.is("", "namespaces") {
         // One that goes is selected by what it was.
         return match subject.new {
-            Value::Null => labels(subject.old),
-            new => labels(new),
+            Value::Null => selected(subject.old),
+            new => selected(new),
         };
     }
-    subject.namespace.is_null() || labels(subject.namespace)
+    subject.namespace.is_null() || selected(subject.namespace)
 }
 
 /// Whether an `objectSelector` selects what is written, or what it was before.
 pub(super) fn of_object(selector: &Value, subject: &Subject<'_>) -> bool {
-    let labelled =
-        |object: &Value| !object.is_null() && selects(selector, &object["metadata"]["labels"]);
-    is_empty(selector) || labelled(subject.new) || labelled(subject.old)
+    Selector::of_object(selector).is_some_and(|selector| {
+        let labelled = |object: &Value| !object.is_null() && selector.matches_object(object);
+        selector.is_empty() || labelled(subject.new) || labelled(subject.old)
+    })
 }
 
 /// Whether a rule is about a write, if that is done to this kind.
@@ -143,26 +143,7 @@ fn of_resources(rule: &Value, wanted: &str, kind: &Kind) -> bool {
     })
 }
 
-fn is_empty(selector: &Value) -> bool {
-    let empty = |field: &str| match &selector[field] {
-        Value::Object(labels) => labels.is_empty(),
-        Value::Array(all) => all.is_empty(),
-        _ => true,
-    };
-    empty("matchLabels") && empty("matchExpressions")
-}
-
-/// Whether a `LabelSelector` selects these labels. One that cannot be read selects nothing.
-pub(super) fn selects(selector: &Value, labels: &Value) -> bool {
-    if is_empty(selector) {
-        return true;
-    }
-    let Some(selector) = LabelSelector::of_object(selector) else {
-        return false;
-    };
-    let labels = labels.as_object().into_iter().flatten();
-    let labels: BTreeMap<String, String> = labels
-        .filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned())))
-        .collect();
-    selector.matches(&labels)
+/// Whether a `LabelSelector` selects an object. One that cannot be read selects nothing.
+pub(super) fn selects(selector: &Value, object: &Value) -> bool {
+    Selector::of_object(selector).is_some_and(|selector| selector.matches_object(object))
 }

@@ -272,7 +272,7 @@ fn found_params(store: &Store, kind: &Kind, place: &str, reference: &Value) -> V
     let page = page.map(|page| page.objects).unwrap_or_default();
     page.iter()
         .map(|(_, stored)| shown(stored))
-        .filter(|object| selects(&reference["selector"], &object["metadata"]["labels"]))
+        .filter(|object| selects(&reference["selector"], object))
         .collect()
 }
 

@@ -1,5 +1,6 @@
 //! `metadata.managedFields`.
 
+use reeve_go_compat::runes::quote;
 use serde_json::{Map, Value};
 
 use super::set::Set;
@@ -38,10 +39,10 @@ impl Entry {
 
     /// The name of the manager in conflict errors.
     pub(super) fn shown(&self) -> String {
-        let mut shown = crate::status_error::go_quoted(&self.manager);
+        let mut shown = quote(&self.manager);
         if !self.subresource.is_empty() {
             shown.push_str(" with subresource ");
-            shown.push_str(&crate::status_error::go_quoted(&self.subresource));
+            shown.push_str(&quote(&self.subresource));
         }
         if self.operation == Operation::Update {
             shown.push_str(" using ");

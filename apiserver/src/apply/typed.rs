@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use serde_json::{Map, Value};
 
 use super::set::{Set, shown};
-use crate::patch::printed;
+use crate::printing::sprintf;
 use crate::schema::{
     Additional, Edge, ListType, MAX_DEPTH, Node, Special, TypeId, Types, ValueType,
 };
@@ -281,17 +281,24 @@ impl<'a> Typed<'a> {
             (ValueType::Array, Value::Array(list)) => {
                 return self.check_list(node, path, list, errors);
             }
-            (ValueType::Object, other) => format!("expected map, got &{{{}}}", printed(other)),
-            (ValueType::Array, other) => format!("expected list, got &{{{}}}", printed(other)),
+            (ValueType::Object, other) => {
+                format!("expected map, got &{{{}}}", sprintf("%v", other))
+            }
+            (ValueType::Array, other) => {
+                format!("expected list, got &{{{}}}", sprintf("%v", other))
+            }
             (ValueType::String, other) if !other.is_string() => format!(
                 "expected string, got &value.valueUnstructured{{Value:{}}}",
-                go_syntax(other)
+                sprintf("%#v", other)
             ),
             (ValueType::Boolean, other) if !other.is_boolean() => {
-                format!("expected boolean, got &{{{}}}", printed(other))
+                format!("expected boolean, got &{{{}}}", sprintf("%v", other))
             }
             (ValueType::Integer | ValueType::Number, other) if !other.is_number() => {
-                format!("expected numeric (int or float), got {}", go_type(other))
+                format!(
+                    "expected numeric (int or float), got {}",
+                    sprintf("%T", other)
+                )
             }
             _ => return,
         };
@@ -355,35 +362,5 @@ impl<'a> Typed<'a> {
             self.item(items).check(path, item, errors);
             path.truncate(length);
         }
-    }
-}
-
-/// A value as Go's `%#v` shows it.
-fn go_syntax(value: &Value) -> String {
-    match value {
-        Value::Null => "interface {}(nil)".to_owned(),
-        Value::String(text) => crate::status_error::go_quoted(text),
-        Value::Array(list) => {
-            let all: Vec<String> = list.iter().map(go_syntax).collect();
-            format!("[]interface {{}}{{{}}}", all.join(", "))
-        }
-        Value::Object(object) => {
-            let quoted = crate::status_error::go_quoted;
-            let all: Vec<String> = object
-                .iter()
-                .map(|(key, value)| format!("{}:{}", quoted(key), go_syntax(value)))
-                .collect();
-            format!("map[string]interface {{}}{{{}}}", all.join(", "))
-        }
-        other => other.to_string(),
-    }
-}
-
-fn go_type(value: &Value) -> &'static str {
-    match value {
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-        Value::Bool(_) => "bool",
-        _ => "string",
     }
 }

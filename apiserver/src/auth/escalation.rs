@@ -1,5 +1,6 @@
 //! The escalation check: users cannot grant rights that they do not have.
 
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use super::rbac::ROLES;
@@ -70,14 +71,10 @@ impl Authorizer<'_> {
         if !missing {
             return Ok(());
         }
-        let groups: Vec<String> = user
-            .groups
-            .iter()
-            .map(|group| format!("{group:?}"))
-            .collect();
+        let groups: Vec<String> = user.groups.iter().map(quote).collect();
         let why = format!(
-            "user {:?} (groups=[{}]) is attempting to grant RBAC permissions not currently held",
-            user.user,
+            "user {} (groups=[{}]) is attempting to grant RBAC permissions not currently held",
+            quote(&user.user),
             groups.join(" ")
         );
         Err(StatusError::forbidden(&kind.group_resource(), name, &why))

@@ -1,9 +1,10 @@
 //! RBAC: authorization by roles and their bindings.
 
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use crate::identity::Identity;
-use crate::status_error::{GroupResource, StatusError, go_quoted};
+use crate::status_error::{GroupResource, StatusError};
 use crate::store::{Key, Store};
 
 /// A request as the authorizer sees it.
@@ -230,9 +231,9 @@ fn by_binding(binding: &Value, subject: &Value, namespace: &str) -> String {
     let name = crate::meta::text(binding, "name");
     let role = &binding["roleRef"];
     let binding = if namespace.is_empty() {
-        format!("ClusterRoleBinding {}", go_quoted(name))
+        format!("ClusterRoleBinding {}", quote(name))
     } else {
-        format!("RoleBinding {}", go_quoted(&format!("{name}/{namespace}")))
+        format!("RoleBinding {}", quote(format!("{name}/{namespace}")))
     };
     let who = match (text(&subject["kind"]).as_str(), text(&subject["namespace"])) {
         ("ServiceAccount", of) => {
@@ -248,9 +249,9 @@ fn by_binding(binding: &Value, subject: &Value, namespace: &str) -> String {
     format!(
         "RBAC: allowed by {binding} of {} {} to {} {}",
         text(&role["kind"]),
-        go_quoted(&text(&role["name"])),
+        quote(text(&role["name"])),
         text(&subject["kind"]),
-        go_quoted(&who)
+        quote(&who)
     )
 }
 
@@ -261,7 +262,7 @@ fn missing_role(binding: &Value) -> String {
     format!(
         "{}.{ROLES} {} not found",
         text("kind").to_lowercase(),
-        go_quoted(text("name"))
+        quote(text("name"))
     )
 }
 
@@ -313,17 +314,17 @@ fn resource_matches(rule: &str, resource: &str) -> bool {
 }
 
 fn refusal(user: &Identity, asked: &AccessRequest, reason: &str) -> StatusError {
-    let who = go_quoted(&user.user);
+    let who = quote(&user.user);
     if let Some(path) = &asked.path {
         let mut failure = StatusError::forbidden(
             &GroupResource::default(),
             "",
-            &format!("User {who} cannot {} path {}", asked.verb, go_quoted(path)),
+            &format!("User {who} cannot {} path {}", asked.verb, quote(path)),
         );
         failure.message = format!(
             "forbidden: User {who} cannot {} path {}",
             asked.verb,
-            go_quoted(path)
+            quote(path)
         );
         failure.details = Some(serde_json::json!({}));
         return failure;
@@ -331,7 +332,7 @@ fn refusal(user: &Identity, asked: &AccessRequest, reason: &str) -> StatusError 
     let place = if asked.namespace.is_empty() {
         " at the cluster scope".to_owned()
     } else {
-        format!(" in the namespace {}", go_quoted(&asked.namespace))
+        format!(" in the namespace {}", quote(&asked.namespace))
     };
     let because = if reason.is_empty() {
         String::new()
@@ -341,8 +342,8 @@ fn refusal(user: &Identity, asked: &AccessRequest, reason: &str) -> StatusError 
     let why = format!(
         "User {who} cannot {} resource {} in API group {}{place}{because}",
         asked.verb,
-        go_quoted(&asked.resource),
-        go_quoted(&asked.group)
+        quote(&asked.resource),
+        quote(&asked.group)
     );
     let resource = asked.resource.split('/').next().unwrap_or_default();
     StatusError::forbidden(

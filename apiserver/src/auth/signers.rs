@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use super::{AccessRequest, Authorizer};
@@ -51,7 +52,10 @@ impl Authorizer<'_> {
         if may {
             return Ok(());
         }
-        let why = format!("user not permitted to {verb} requests with signerName {signer:?}");
+        let why = format!(
+            "user not permitted to {verb} requests with signerName {}",
+            quote(signer)
+        );
         Err(StatusError::forbidden(&kind.group_resource(), name, &why))
     }
 }

@@ -2,6 +2,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use reeve_go_compat::runes::quote;
 use serde_json::{Map, Value, json};
 
 use crate::identity::Identity;
@@ -91,7 +92,7 @@ pub(crate) fn check_part(
     const PATH: &str = "status.conditions";
     let (before, after) = (types(old), types(new));
     let mut forbid = |what: &str, of: &str| {
-        let why = format!("updates may not {what} a condition of type {of:?}");
+        let why = format!("updates may not {what} a condition of type {}", quote(of));
         errors.push(FieldError::new(Cause::Forbidden, PATH, &why));
     };
     for of in ["Approved", "Denied"] {
@@ -207,7 +208,7 @@ fn wrong_signer(signer: &str) -> Option<(&str, String)> {
     };
     for label in domain.split('.') {
         if let Some(why) = names::label(label).first() {
-            return Some((domain, format!("validating label {label:?}: {why}")));
+            return Some((domain, format!("validating label {}: {why}", quote(label))));
         }
     }
     if !domain.contains('.') {

@@ -1,5 +1,6 @@
 //! Field selectors of the built-in kinds.
 
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use crate::kinds::Kind;
@@ -21,7 +22,7 @@ pub(crate) fn unknown_field(kind: &Kind, field: &str) -> String {
     };
     format!(
         "{} is not a known field selector: only {known}",
-        crate::status_error::go_quoted(field)
+        quote(field)
     )
 }
 

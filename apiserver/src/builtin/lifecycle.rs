@@ -1,5 +1,6 @@
 //! Preparation of creates, updates and deletions of the built-in kinds.
 
+use reeve_go_compat::runes::quote;
 use serde_json::{Value, json};
 
 use crate::identity::Identity;
@@ -236,12 +237,9 @@ pub(crate) fn readable(kind: &Kind, object: &Value) -> Result<(), String> {
         .pointer(&format!("/metadata/annotations/{COUNT}"))
         .and_then(Value::as_str);
     match count {
-        Some(count) if kind.is("apps", "daemonsets") && count.parse::<i64>().is_err() => {
-            Err(format!(
-                "strconv.ParseInt: parsing {}: invalid syntax",
-                crate::status_error::go_quoted(count)
-            ))
-        }
+        Some(count) if kind.is("apps", "daemonsets") && count.parse::<i64>().is_err() => Err(
+            format!("strconv.ParseInt: parsing {}: invalid syntax", quote(count)),
+        ),
         _ => Ok(()),
     }
 }

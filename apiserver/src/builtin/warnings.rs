@@ -1,12 +1,13 @@
 //! Warnings about valid objects that are probably a mistake.
 
 use base64::Engine as _;
+use reeve_go_compat::quantity::Quantity;
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use super::lifecycle::CRD_CLEANUP;
 use crate::kinds::Kind;
-use crate::status_error::go_quoted;
-use crate::{meta, schema};
+use crate::meta;
 
 /// The warnings for an object.
 pub(crate) fn warnings(kind: &Kind, object: &Value) -> Vec<String> {
@@ -19,7 +20,7 @@ pub(crate) fn warnings(kind: &Kind, object: &Value) -> Vec<String> {
             warnings.push(format!(
                 "metadata.finalizers: {}: prefer a domain-qualified finalizer name including a path (/) to avoid \
                  accidental conflicts with other finalizer writers",
-                go_quoted(finalizer)
+                quote(finalizer)
             ));
         }
     }
@@ -90,12 +91,14 @@ fn container(container: &Value, path: &str, warnings: &mut Vec<String>) {
         let amounts = container["resources"].get(which).and_then(Value::as_object);
         for (name, amount) in amounts.into_iter().flatten() {
             let text = amount.as_str().unwrap_or_default();
-            let fraction =
-                schema::billionths(text).is_some_and(|amount| amount % 1_000_000_000 != 0);
+            let fraction = Quantity::parse(text)
+                .ok()
+                .and_then(Quantity::nanos)
+                .is_some_and(|amount| amount % 1_000_000_000 != 0);
             if ["memory", "ephemeral-storage"].contains(&name.as_str()) && fraction {
                 warnings.push(format!(
                     "{path}.resources.{which}[{name}]: fractional byte value {} is invalid, must be an integer",
-                    go_quoted(text)
+                    quote(text)
                 ));
             }
         }
@@ -106,7 +109,7 @@ fn container(container: &Value, path: &str, warnings: &mut Vec<String>) {
         if known.contains(&name) {
             warnings.push(format!(
                 "{path}.env[{place}]: hides previous definition of {}, which may be dropped when using apply",
-                go_quoted(name)
+                quote(name)
             ));
         }
         known.push(name);

@@ -5,60 +5,83 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use kube_cel::cel::common::ast::IdedExpr;
-use kube_cel::cel::parser::Expression;
 use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
 
 use super::instrument::{self, MAX_VALUE_SIZE, value_size};
 use super::optionals::{self, LOOKUP, lookup};
 use super::parse::{on_large_stack, parse};
 
-/// The budget of all rules for one object.
-const OBJECT_BUDGET: u64 = 10_000_000;
-/// The budget of one rule for one value.
-const RULE_BUDGET: u64 = 1_000_000;
-/// The cost of an iteration of a loop.
-const ITERATION_COST: u64 = 10;
 /// The cost of a regular expression match: it is compiled each time.
 const REGEX_COST: u64 = 100;
 const ITERATION: &str = "@iteration";
 const MADE: &str = "@made";
 const REGEX: &str = "@regex";
 
+/// How much expressions may cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// The budget of all expressions until the budget is reset.
+    pub total: u64,
+    /// The budget of one evaluation.
+    pub evaluation: u64,
+    /// The cost of an iteration of a loop.
+    pub iteration: u64,
+}
+
+/// The limits of all rules for one object.
+const OBJECT: Limits = Limits {
+    total: 10_000_000,
+    evaluation: 1_000_000,
+    iteration: 10,
+};
+
+/// What is left.
 #[derive(Clone, Copy)]
 struct Budget {
-    object: u64,
-    rule: u64,
+    limits: Limits,
+    total: u64,
+    evaluation: u64,
     /// An expression asked for more than was left.
     exceeded: bool,
 }
 
+impl Budget {
+    const fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            total: limits.total,
+            evaluation: limits.evaluation,
+            exceeded: false,
+        }
+    }
+}
+
 thread_local! {
-    // An object is checked on one thread.
-    static BUDGET: Cell<Budget> = const { Cell::new(Budget { object: OBJECT_BUDGET, rule: RULE_BUDGET, exceeded: false }) };
+    // Expressions with one budget are evaluated on one thread.
+    static BUDGET: Cell<Budget> = const { Cell::new(Budget::new(OBJECT)) };
+}
+
+/// Begins a new budget for the expressions that this thread evaluates from now on.
+pub fn reset_budget(limits: Limits) {
+    BUDGET.set(Budget::new(limits));
 }
 
 /// Evaluates all rules of one object with a new budget.
 pub(crate) fn with_budget(rules: impl FnOnce()) {
-    BUDGET.set(Budget {
-        object: OBJECT_BUDGET,
-        rule: RULE_BUDGET,
-        exceeded: false,
-    });
+    reset_budget(OBJECT);
     on_large_stack(rules);
 }
 
-/// Whether the budget is exceeded, and no further rule is to be evaluated.
-pub(crate) fn is_exceeded() -> bool {
+/// Whether the budget is exceeded, and no further expression is to be evaluated. It is even if the expression ignored
+/// the error.
+pub fn is_exceeded() -> bool {
     BUDGET.get().exceeded
 }
 
 /// Evaluates an instrumented expression. The evaluator panics on some of what it does not know.
-pub(crate) fn evaluate(
-    expression: &Expression,
-    scope: &Context<'_>,
-) -> Result<CelValue, ExecutionError> {
+pub fn evaluate(expression: &IdedExpr, scope: &Context<'_>) -> Result<CelValue, ExecutionError> {
     let mut left = BUDGET.get();
-    left.rule = RULE_BUDGET;
+    left.evaluation = left.limits.evaluation;
     BUDGET.set(left);
     spend(1)?;
     let outcome = catch_unwind(AssertUnwindSafe(|| CelValue::resolve(expression, scope)));
@@ -72,9 +95,13 @@ pub(crate) fn evaluate(
 
 fn spend(cost: u64) -> Result<(), ExecutionError> {
     let mut left = BUDGET.get();
-    match (left.object.checked_sub(cost), left.rule.checked_sub(cost)) {
-        (Some(object), Some(rule)) if !left.exceeded => {
-            (left.object, left.rule) = (object, rule);
+    let after = (
+        left.total.checked_sub(cost),
+        left.evaluation.checked_sub(cost),
+    );
+    match after {
+        (Some(total), Some(evaluation)) if !left.exceeded => {
+            (left.total, left.evaluation) = (total, evaluation);
             BUDGET.set(left);
             Ok(())
         }
@@ -90,9 +117,9 @@ fn spend(cost: u64) -> Result<(), ExecutionError> {
 }
 
 /// Registers the functions that [`instrument`] calls.
-pub(super) fn register(context: &mut Context<'static>) {
+pub fn register(context: &mut Context<'static>) {
     context.add_function(ITERATION, |goes_on: bool, so_far: CelValue| {
-        spend(ITERATION_COST + value_size(&so_far)).map(|()| goes_on)
+        spend(BUDGET.get().limits.iteration + value_size(&so_far)).map(|()| goes_on)
     });
     context.add_function(LOOKUP, |of: CelValue, key: CelValue| lookup(&of, &key));
     context.add_function(MADE, |value: CelValue| {
@@ -110,21 +137,21 @@ pub(super) fn register(context: &mut Context<'static>) {
 }
 
 /// Parses and instruments an expression.
-pub(crate) fn compile(text: &str) -> Result<Expression, String> {
+pub(crate) fn compile(text: &str) -> Result<IdedExpr, String> {
     let mut expression = parse(text)?;
     instrument(&mut expression);
     Ok(expression)
 }
 
-/// Instruments an expression with calls that spend from the budget.
-fn instrument(expression: &mut IdedExpr) {
+/// Instruments an expression with calls of the functions that [`register`] adds, which spend from the budget.
+pub fn instrument(expression: &mut IdedExpr) {
     instrument::instrument(expression, ITERATION, &|call| {
         if let Some(name) = optionals::replacement(&call.func_name) {
             name.clone_into(&mut call.func_name);
         }
         match call.func_name.as_str() {
-            "_+_" | "join" | "format" | "replace" | "flatten" | "split" | "lists.range"
-            | "range" => Some(MADE),
+            "_+_" | "join" | "format" | "replace" | "flatten" | "split" | "parseJSON"
+            | "lists.range" | "range" => Some(MADE),
             "matches" | "find" | "findAll" => Some(REGEX),
             _ => None,
         }

@@ -1,14 +1,13 @@
-//! Instruments expressions with calls that count their cost, because the evaluator counts nothing. The caller registers
-//! the called functions with the evaluator.
+//! Instruments expressions with calls that count their cost, because the evaluator counts nothing.
 
 use kube_cel::cel::Value;
 use kube_cel::cel::common::ast::{CallExpr, EntryExpr, Expr, IdedExpr};
 
 /// The maximum size of an intermediate value. A value has size 1, and so have 16 bytes of text.
-pub const MAX_VALUE_SIZE: u64 = 65_536;
+pub(super) const MAX_VALUE_SIZE: u64 = 65_536;
 
 /// The size of a value. Counting stops once it is above [`MAX_VALUE_SIZE`].
-pub fn value_size(value: &Value) -> u64 {
+pub(super) fn value_size(value: &Value) -> u64 {
     let mut total = 0;
     add(value, &mut total);
     total
@@ -41,7 +40,7 @@ fn add(value: &Value, total: &mut u64) {
 
 /// Replaces the condition of every loop by a call of `on_iteration` with the condition and the accumulator, and wraps
 /// every call for which `wrapper` names a function in a call of it. `wrapper` may also change the call.
-pub fn instrument(
+pub(super) fn instrument(
     expression: &mut IdedExpr,
     on_iteration: &str,
     wrapper: &impl Fn(&mut CallExpr) -> Option<&'static str>,

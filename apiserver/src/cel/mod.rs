@@ -1,4 +1,4 @@
-//! CEL expressions with a cost budget, for CRD validation rules and admission policies.
+//! CEL expressions with a cost budget, for CRD validation rules, admission policies and placements.
 
 mod budget;
 mod functions;
@@ -6,7 +6,7 @@ mod instrument;
 mod optionals;
 mod parse;
 
-pub(crate) use budget::{compile, evaluate, is_exceeded, with_budget};
+pub use budget::{Limits, evaluate, instrument, is_exceeded, register, reset_budget};
+pub(crate) use budget::{compile, with_budget};
 pub(crate) use functions::FUNCTIONS;
-pub use instrument::{MAX_VALUE_SIZE, instrument, value_size};
-pub(crate) use parse::parse;
+pub use parse::{on_large_stack, parse};

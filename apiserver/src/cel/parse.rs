@@ -15,12 +15,12 @@ const MAX_BRACKET_DEPTH: usize = 250;
 const STACK: usize = 128 * 1024 * 1024;
 
 /// Runs a parser or an evaluator with enough stack.
-pub(super) fn on_large_stack<T>(work: impl FnOnce() -> T) -> T {
+pub fn on_large_stack<T>(work: impl FnOnce() -> T) -> T {
     stacker::grow(STACK, work)
 }
 
 /// Parses an expression.
-pub(crate) fn parse(text: &str) -> Result<Expression, String> {
+pub fn parse(text: &str) -> Result<Expression, String> {
     if text.len() > MAX_LENGTH {
         let size = text.len();
         return Err(format!(

@@ -1,13 +1,13 @@
 //! Whether `APIServices` are available: those of this server always are, those of other servers are asked no further than
 //! to their services and endpoints.
 
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use crate::aggregation::TABLE;
 use crate::builtin::apiservices::{Availability, group_version, is_remote, set_condition};
 use crate::queue::WorkItem;
 use crate::state::State;
-use crate::status_error::go_quoted;
 use crate::store::{Key, Write, WriteError};
 
 /// Sets the conditions of all `APIServices`: each may depend on any service.
@@ -41,7 +41,7 @@ fn availability(state: &State, apiservice: &Value) -> Availability {
         .pointer("/spec/service/port")
         .and_then(Value::as_i64)
         .unwrap_or(443);
-    let described = format!("service/{name} in {}", go_quoted(namespace));
+    let described = format!("service/{name} in {}", quote(namespace));
     let Some(service) = state.store.get("/services", &Key::new(namespace, name)) else {
         let message = format!("{described} is not present");
         return Availability::unavailable("ServiceNotFound", message);
@@ -87,7 +87,7 @@ fn endpoints_failure(
         })
         .map(|(_, stored)| stored.value())
         .peekable();
-    let described = format!("service/{name} in {}", go_quoted(namespace));
+    let described = format!("service/{name} in {}", quote(namespace));
     if slices.peek().is_none() {
         let message = format!("cannot find endpointslices for {described}");
         return Some(Availability::unavailable("EndpointsNotFound", message));
@@ -97,7 +97,7 @@ fn endpoints_failure(
     }
     let message = format!(
         "endpointslices for {described} have no addresses with port name {}",
-        go_quoted(port)
+        quote(port)
     );
     Some(Availability::unavailable("MissingEndpoints", message))
 }

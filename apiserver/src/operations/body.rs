@@ -1,5 +1,6 @@
 //! The body of a write: its kind and its fields.
 
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use super::ObjectRequest;
@@ -8,7 +9,7 @@ use crate::conversion;
 use crate::decode::{TYPE_META, UNTYPED, unconvertible, unrecognized, unregistered};
 use crate::request::query::FieldValidation;
 use crate::schema;
-use crate::status_error::{StatusError, go_quoted};
+use crate::status_error::StatusError;
 
 impl ObjectRequest {
     /// Reads the object that is to be written: checks its kind, drops what the schema does not know, and brings it
@@ -47,7 +48,7 @@ impl ObjectRequest {
                 StatusError::bad_request(format!(
                     "{} in version {} cannot be handled as a {}: {why}",
                     self.kind.kind,
-                    go_quoted(&self.kind.version),
+                    quote(&self.kind.version),
                     self.kind.kind
                 ))
             })?;
@@ -64,7 +65,7 @@ impl ObjectRequest {
     ) -> Result<(), StatusError> {
         let messages = unknown
             .iter()
-            .map(|path| format!("unknown field {}", go_quoted(path)));
+            .map(|path| format!("unknown field {}", quote(path)));
         match validation {
             _ if unknown.is_empty() => {}
             FieldValidation::Ignore => {}
@@ -74,7 +75,7 @@ impl ObjectRequest {
                 return Err(StatusError::bad_request(format!(
                     "{} in version {} cannot be handled as a {}: strict decoding error: {}",
                     self.kind.kind,
-                    go_quoted(&self.kind.version),
+                    quote(&self.kind.version),
                     self.kind.kind,
                     messages.join(", ")
                 )));
@@ -142,7 +143,7 @@ impl ObjectRequest {
         };
         Err(StatusError::bad_request(format!(
             "{given_kind} in version {} cannot be handled as a {kind}: {why}",
-            go_quoted(number)
+            quote(number)
         )))
     }
 

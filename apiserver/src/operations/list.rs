@@ -2,6 +2,8 @@
 
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use base64::{DecodeError, Engine as _};
+use reeve_go_compat::labels::Selector;
+use reeve_go_compat::runes::quote;
 use serde_json::{Value, json};
 use std::cell::LazyCell;
 
@@ -9,8 +11,8 @@ use super::{ObjectRequest, Reply};
 use crate::builtin;
 use crate::encode::ObjectList;
 use crate::kinds::Kind;
-use crate::request::selectors::{FieldSelector, LabelSelector};
-use crate::status_error::{FieldError, StatusError, go_quoted};
+use crate::request::selectors::FieldSelector;
+use crate::status_error::{FieldError, StatusError};
 use crate::store::{Key, Page, Store, Stored, TooOld};
 
 /// The version of continue tokens.
@@ -20,7 +22,7 @@ const TOKEN_VERSION: &str = "meta.k8s.io/v1";
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Selection {
     pub(crate) namespace: Option<String>,
-    labels: LabelSelector,
+    labels: Selector,
     fields: FieldSelector,
 }
 
@@ -56,7 +58,7 @@ impl Selection {
             part.limit.filter(|_| !reads),
             |key, stored| {
                 if reads {
-                    self.labels.matches(&stored.labels)
+                    self.labels.matches(|key| Some(stored.labels.get(key)?))
                 } else {
                     self.matches(kind, key, stored)
                 }
@@ -77,7 +79,7 @@ impl Selection {
         {
             return false;
         }
-        if !self.labels.matches(&stored.labels) {
+        if !self.labels.matches(|key| Some(stored.labels.get(key)?)) {
             return false;
         }
         if self.fields.0.is_empty() {
@@ -96,7 +98,8 @@ impl Selection {
 impl ObjectRequest {
     /// The objects that the query selects.
     pub(crate) fn selection(&self) -> Result<Selection, StatusError> {
-        let labels = LabelSelector::parse(self.query.get("labelSelector").unwrap_or_default())?;
+        let labels = self.query.get("labelSelector").unwrap_or_default();
+        let labels = Selector::parse(labels).map_err(StatusError::bad_request)?;
         let fields = FieldSelector::parse(self.query.get("fieldSelector").unwrap_or_default())?;
         for one in &fields.0 {
             let known = ["metadata.name", "metadata.namespace"].contains(&one.field.as_str())
@@ -283,7 +286,7 @@ fn read_token(token: &str) -> Result<(u64, Key), StatusError> {
 
 /// The message for a resource version that is not a number.
 pub(super) fn no_version(text: &str) -> String {
-    let quoted = go_quoted(text);
+    let quoted = quote(text);
     format!(
         "resourceVersion: Invalid value: {quoted}: strconv.ParseUint: parsing {quoted}: invalid syntax"
     )

@@ -6,6 +6,7 @@ use super::{ATTEMPTS, ObjectRequest, Origin, Reply};
 use crate::apply::{self, Conflicts};
 use crate::meta;
 use crate::patch;
+use crate::printing::sprintf;
 use crate::request::query::{FieldValidation, WriteOptions};
 use crate::status_error::StatusError;
 
@@ -81,7 +82,7 @@ impl ObjectRequest {
             return why;
         }
         let shown = match manner {
-            Manner::Strategic => Ok(patch::printed(patch)),
+            Manner::Strategic => Ok(sprintf("%v", patch)),
             _ => self
                 .patched(manner, before, patch)
                 .map(|made| made.to_string()),

@@ -1,6 +1,7 @@
 //! Reviews of identities and rights, and token requests. None of them is stored.
 
 use jiff::Timestamp;
+use reeve_go_compat::runes::quote;
 use serde_json::{Value, json};
 
 use super::{AdmissionRequest, ObjectRequest, Reply};
@@ -97,7 +98,7 @@ impl ObjectRequest {
         Err(StatusError::bad_request(format!(
             "{} in version {} cannot be handled as a {}: it and its spec have to be objects",
             self.kind.kind,
-            crate::status_error::go_quoted(&self.kind.version),
+            quote(&self.kind.version),
             self.kind.kind
         )))
     }

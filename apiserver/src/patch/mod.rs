@@ -1,7 +1,6 @@
 //! The three kinds of patches that change an object on the server: JSON patches, merge patches and strategic merge
 //! patches. What they make is not checked here.
 
-mod go;
 mod json;
 mod merge;
 mod strategic;
@@ -18,16 +17,11 @@ use crate::json::{self as json_of, JsonError};
 use crate::status_error::{Cause, FieldError, GroupResource, StatusError};
 
 /// The server's answer to a patch that makes an object it cannot read. `shown` is what it shows: of strategic patches
-/// the patch as Go prints it ([`printed`]), of the others the object that came out, as JSON.
+/// the patch as Go prints it, of the others the object that came out, as JSON.
 pub fn unreadable(shown: &str, error: &str) -> StatusError {
     let shown = Value::String(shown.to_owned());
     let error = FieldError::of_value(Cause::Invalid, "patch", &shown, error);
     StatusError::invalid(&GroupResource::default(), "", &[error])
-}
-
-/// A value as Go prints it with `%v`: `map[a:1 b:[x y]]`.
-pub fn printed(value: &Value) -> String {
-    go::printed(value)
 }
 
 /// The server's answer to a patch that makes an object deeper than any that can be read.

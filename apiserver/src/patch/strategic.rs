@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value};
 
-use super::go;
+use crate::printing::sprintf;
 use crate::schema::{MAX_DEPTH, Node, TypeId, Types, json_kind};
 use crate::status_error::StatusError;
 
@@ -143,7 +143,7 @@ impl Merger<'_> {
         for (key, value) in patch.iter() {
             if let Some(name) = key.strip_prefix(ORDER) {
                 if !value.is_array() {
-                    let got = go::type_of(value);
+                    let got = sprintf("%T", value);
                     return Err(failed(format!(
                         "expected a []interface {{}}, but received a {got}"
                     )));
@@ -292,13 +292,10 @@ impl Merger<'_> {
 }
 
 fn unknown_directive(directive: &Value, map: &Value) -> StatusError {
-    let shown = match directive {
-        Value::String(text) => text.clone(),
-        other => format!("%!s({}={})", go::type_of(other), go::printed(other)),
-    };
     failed(format!(
-        "unknown patch type: {shown} in map: {}",
-        go::printed(map)
+        "unknown patch type: {} in map: {}",
+        sprintf("%s", directive),
+        sprintf("%v", map)
     ))
 }
 
@@ -355,7 +352,7 @@ fn identity(item: &Value, key: &str) -> Result<String, StatusError> {
         return Ok(item.to_string());
     }
     item.get(key).map(Value::to_string).ok_or_else(|| {
-        let shown = go::printed(item);
+        let shown = sprintf("%v", item);
         failed(format!(
             "map: {shown} does not contain declared merge key: {key}"
         ))
@@ -373,7 +370,7 @@ fn same_kinds(left: &[Value], right: &[Value]) -> Result<(), StatusError> {
     let lists = Value::Array(vec![left.into(), right.into()]);
     Err(failed(format!(
         "list element types are not identical: {}",
-        go::printed(&lists)
+        sprintf("%v", &lists)
     )))
 }
 
@@ -397,8 +394,8 @@ fn check_order(
                 None => {
                     return Err(failed(format!(
                         "The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
-                        go::printed(&plain.into()),
-                        go::printed(&order.into())
+                        sprintf("%v", &plain.into()),
+                        sprintf("%v", &order.into())
                     )));
                 }
             }

@@ -3,6 +3,7 @@
 use std::num::{IntErrorKind, ParseIntError};
 
 use percent_encoding::percent_decode_str;
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use crate::status_error::StatusError;
@@ -58,7 +59,7 @@ impl Query {
                 IntErrorKind::PosOverflow | IntErrorKind::NegOverflow => "value out of range",
                 _ => "invalid syntax",
             };
-            let shown = crate::status_error::go_quoted(text);
+            let shown = quote(text);
             StatusError::bad_request(format!("strconv.ParseInt: parsing {shown}: {why}"))
         })
     }

@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
+use reeve_go_compat::quantity::{Quantity, QuantityError};
 use serde_json::{Map, Number, Value};
 
 use super::MAX_DEPTH;
 use super::model::{Additional, Edge, Node, Special, TypeId, Types, ValueType};
-use super::{quantity, scalars};
+use super::scalars;
 
 /// Refuses what Go's types cannot hold, with its text, and writes the rest as Go would: no `null`s, no empty
 /// values of fields that are left out when empty, zeros where a field is always there, no unknown fields.
@@ -261,7 +262,16 @@ impl<'a> Decoder<'a> {
         match node.special {
             Special::Raw => Ok(()),
             Special::Quantity => {
-                *value = quantity::quantity(value)?.into();
+                let text = match &*value {
+                    Value::String(text) => text.trim().to_owned(),
+                    other => other.to_string(),
+                };
+                *value = match Quantity::parse(&text) {
+                    Ok(quantity) => quantity.canonical().unwrap_or(text).into(),
+                    // An amount that does not fit stays as it is.
+                    Err(QuantityError::TooLong) => text.into(),
+                    Err(error) => return Err(error.to_string()),
+                };
                 Ok(())
             }
             Special::IntOrString => match value {

@@ -9,7 +9,6 @@ mod go;
 mod model;
 mod program;
 mod prune;
-mod quantity;
 mod read;
 mod resources;
 mod rules;
@@ -28,7 +27,6 @@ pub use prune::prune;
 pub use read::{SchemaError, root_metadata};
 pub use validate::{validate, validate_after};
 
-pub(crate) use quantity::billionths;
 pub(crate) use scalars::kind as json_kind;
 
 /// The maximum depth of objects. Decoding refuses deeper ones; other functions leave deeper values as they are.

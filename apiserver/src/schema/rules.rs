@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use kube_cel::cel::objects::{Key, Map as CelMap, OptionalValue};
 use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use super::MAX_DEPTH;
@@ -12,7 +13,7 @@ use super::model::{Additional, Node, Rule, TypeId, Types, ValueType};
 use super::program::Programs;
 use super::scalars::type_name;
 use crate::cel::{self, FUNCTIONS};
-use crate::status_error::{Cause, FieldError, go_quoted};
+use crate::status_error::{Cause, FieldError};
 
 /// The message when the rules exceed the budget of an object.
 const EXCEEDED: &str =
@@ -201,12 +202,12 @@ fn string(node: Option<&Node>, text: &str) -> CelValue {
     let plain = CelValue::String(Arc::new(text.to_owned()));
     let typed = match node.filter(|node| node.value_type == ValueType::String) {
         Some(node) if matches!(node.format.as_str(), "date-time" | "datetime") => {
-            format!("timestamp({})", go_quoted(text))
+            format!("timestamp({})", quote(text))
         }
         Some(node) if node.format == "date" => {
-            format!("timestamp({})", go_quoted(&format!("{text}T00:00:00Z")))
+            format!("timestamp({})", quote(format!("{text}T00:00:00Z")))
         }
-        Some(node) if node.format == "duration" => format!("duration({})", go_quoted(text)),
+        Some(node) if node.format == "duration" => format!("duration({})", quote(text)),
         _ => return plain,
     };
     let made = cel::parse(&typed).ok();

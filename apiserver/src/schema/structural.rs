@@ -2,13 +2,14 @@
 
 use std::fmt::Write as _;
 
+use reeve_go_compat::runes::quote;
 use regex::Regex;
 use serde_json::Value;
 
 use super::model::Types;
 use super::{MAX_DEPTH, prune, validate};
 use crate::cel;
-use crate::status_error::{Cause, FieldError, go_quoted};
+use crate::status_error::{Cause, FieldError};
 
 /// Where a schema stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -437,7 +438,7 @@ fn rules(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
 }
 
 fn shown_rule(rule: &Value) -> String {
-    let text = |key: &str| go_quoted(rule[key].as_str().unwrap_or_default());
+    let text = |key: &str| quote(rule[key].as_str().unwrap_or_default());
     format!(
         "{{\"Rule\":{},\"Message\":{},\"MessageExpression\":{},\"Reason\":{},\"FieldPath\":{},\"OptionalOldSelf\":{}}}",
         text("rule"),

@@ -94,7 +94,6 @@ pub struct Page {
 
 impl Page {
     /// Those that are `wanted`, at most `limit`, and whether more remain.
-    #[must_use]
     pub fn narrowed(
         self,
         limit: Option<usize>,

@@ -1,9 +1,10 @@
 //! The members of sets, and the clusters that a placement may choose.
 
-use kube::ResourceExt;
-use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, Placement};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+
+use kube::ResourceExt;
+use reeve_api::ocm::{ManagedCluster, ManagedClusterSet, Placement};
 
 use super::messages;
 use super::schedule::selectors::Selector;

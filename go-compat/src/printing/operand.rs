@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::float;
 use super::integer::Integer;
 use super::printer::Printer;
-use crate::runes::{self, Quoting, quote};
+use crate::runes::{self, Quoting, quote_as};
 use crate::value::{List, Map, Value};
 
 impl Printer {
@@ -204,7 +204,7 @@ impl Printer {
         } else {
             Quoting::Printable
         };
-        self.pad(quote(text, quoting).as_bytes());
+        self.pad(quote_as(text, quoting).as_bytes());
     }
 
     fn hexadecimal(&mut self, text: &[u8], upper: bool) {

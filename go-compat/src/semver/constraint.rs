@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use regex::bytes::{Captures, Regex};
 
 use super::{Version, compare_prereleases};
-use crate::runes::{self, Quoting};
+use crate::runes;
 
 /// No constraint text may be longer, in bytes.
 const LONGEST: usize = 512;
@@ -101,7 +101,7 @@ static PATTERNS: LazyLock<Option<Patterns>> = LazyLock::new(|| {
 });
 
 fn improper(text: &[u8]) -> ConstraintError {
-    ConstraintError::Improper(runes::quote(text, Quoting::Printable))
+    ConstraintError::Improper(runes::quote(text))
 }
 
 fn group_text<'a>(captures: &Captures<'a>, group: usize) -> &'a [u8] {

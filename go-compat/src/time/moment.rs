@@ -5,7 +5,7 @@ use jiff::{Timestamp, Zoned};
 
 use super::civil::Civil;
 use super::{Duration, MONTHS, RFC3339_NANO, STRING_LAYOUT, Zone};
-use crate::runes::{Quoting, quote};
+use crate::runes::quote;
 
 /// A Go `time.Time`: a moment and the zone in which it is shown.
 #[derive(Clone, Debug)]
@@ -185,7 +185,7 @@ impl Time {
             Zone::Utc => "time.UTC".to_owned(),
             Zone::Local(_) => "time.Local".to_owned(),
             Zone::Named(name, _) | Zone::Fixed(name, _) => {
-                let name = quote(name.as_bytes(), Quoting::Printable);
+                let name = quote(name);
                 format!("time.Location({name})")
             }
         };

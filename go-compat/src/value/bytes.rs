@@ -27,6 +27,12 @@ impl Deref for Str {
     }
 }
 
+impl AsRef<[u8]> for Str {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
 impl Default for Str {
     fn default() -> Self {
         Self(Arc::from(&[][..]))

@@ -15,8 +15,8 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::compose::{Document, MAX_DEPTH, Node, NodeId, Shape};
 use super::error::{Dialect, YamlError};
-use super::go_syntax::quote;
 use super::resolve::{BINARY, Meaning, STR, resolve, short_tag};
+use crate::runes::quote;
 use crate::value::{Key, Map, Value};
 
 use mapping::MapFrame;

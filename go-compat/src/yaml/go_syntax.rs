@@ -1,20 +1,15 @@
-//! Go's `%#v` and `%q`, for the errors that show a value.
+//! Go's `%#v`, for the errors that show a value.
 
 use std::fmt::Write;
 
 use crate::printing::shortest_float;
-use crate::runes;
+use crate::runes::quote;
 use crate::time::Time;
 use crate::time::{MONTHS, Zone};
 use crate::value::{Key, Value};
 
 /// How deep a value is shown.
 const MAX_DEPTH: usize = 64;
-
-/// `%q` of a string.
-pub fn quote(text: &str) -> String {
-    runes::quote(text.as_bytes(), runes::Quoting::Printable)
-}
 
 /// `%#v` of a value that was read from YAML.
 pub fn go_syntax(value: &Value) -> String {
@@ -35,7 +30,7 @@ fn write_value(text: &mut String, value: &Value, depth: usize) {
         Value::Uint8(value) => push(text, &format!("{value:#x}")),
         Value::Uint64(value) => push(text, &format!("{value:#x}")),
         Value::Float(value) => text.push_str(&shortest_float(*value)),
-        Value::Str(value) => text.push_str(&runes::quote(value, runes::Quoting::Printable)),
+        Value::Str(value) => text.push_str(&quote(value)),
         Value::List(list) => {
             text.push_str(&list.type_name());
             write_items(text, list.iter(), |text, item| {

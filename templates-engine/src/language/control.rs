@@ -4,7 +4,7 @@ use super::exec::{Done, Exec, Flow};
 use super::scope::{Held, Sensitivity};
 use super::tree::{Control, Index, Node, NodeId};
 use reeve_go_compat::printing;
-use reeve_go_compat::runes::{Quoting, quote};
+use reeve_go_compat::runes::quote;
 use reeve_go_compat::value::{Element, Value};
 
 /// The variables that a `range` sets on each turn.
@@ -233,7 +233,7 @@ impl Exec<'_, '_> {
         let template = self.template;
         let name = template.string(name).cloned().unwrap_or_default();
         let Some(root) = template.roots.get(&*name.lossy()).copied() else {
-            let quoted = quote(&name, Quoting::Printable);
+            let quoted = quote(&name);
             return self.fail(format!("template {quoted} not defined"));
         };
         if let Err(limit) = self.env.meter.depth(self.depth) {

@@ -14,7 +14,7 @@ use crate::encryption::DecryptedTokens;
 use crate::function::{Env, Failure};
 use crate::lookup::LookupError;
 use reeve_go_compat::printing;
-use reeve_go_compat::runes::{Quoting, quote};
+use reeve_go_compat::runes::quote;
 use reeve_go_compat::value::Value;
 
 /// Why a template could not be executed.
@@ -80,7 +80,7 @@ pub fn execute(
     };
     exec.variables = exec.fresh_variables(&data);
     let Some(root) = root else {
-        let quoted = quote(template.name.as_bytes(), Quoting::Printable);
+        let quoted = quote(&template.name);
         return exec.fail(format!("{quoted} is an incomplete or empty template"));
     };
     exec.walk(&data, root)?;
@@ -134,7 +134,7 @@ impl<'t> Exec<'t, '_> {
             Some(node) => {
                 let position = self.template.position(node);
                 let (line, column) = self.template.line_and_column(position);
-                let executing = quote(self.name.as_bytes(), Quoting::Printable);
+                let executing = quote(&self.name);
                 let context = self.template.render(node);
                 format!("template: {name}:{line}:{column}: executing {executing} at <{context}>")
             }

@@ -1,6 +1,6 @@
 //! From text to tokens. Ported from Go's `text/template/parse/lex.go`.
 
-use reeve_go_compat::runes::{is_digit, is_letter};
+use reeve_go_compat::runes::{is_digit, is_letter, quote};
 
 /// What starts and ends an action.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -511,10 +511,7 @@ impl<'a> Lexer<'a> {
 
     fn bad_number(&mut self) -> Token {
         let text = self.text.get(self.start..self.position).unwrap_or_default();
-        let quoted = reeve_go_compat::runes::quote(
-            text.as_bytes(),
-            reeve_go_compat::runes::Quoting::Printable,
-        );
+        let quoted = quote(text);
         self.fail(format!("bad number syntax: {quoted}"))
     }
 

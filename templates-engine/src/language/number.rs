@@ -1,5 +1,6 @@
 //! Number literals: Go's ideal constants.
 
+use reeve_go_compat::runes::quote;
 use reeve_go_compat::strconv;
 
 /// A number literal under every type that can represent it: Go's ideal constants.
@@ -59,20 +60,14 @@ impl Number {
             number.float = Some(uint as f64);
         } else if let Some(float) = strconv::parse_float(text) {
             if !looks_like_float {
-                let quoted = reeve_go_compat::runes::quote(
-                    text.as_bytes(),
-                    reeve_go_compat::runes::Quoting::Printable,
-                );
+                let quoted = quote(text);
                 return Err(format!("integer overflow: {quoted}"));
             }
             number.float = Some(float);
             number.int = whole_int(float);
             number.uint = whole_uint(float);
         } else {
-            let quoted = reeve_go_compat::runes::quote(
-                text.as_bytes(),
-                reeve_go_compat::runes::Quoting::Printable,
-            );
+            let quoted = quote(text);
             return Err(format!("illegal number syntax: {quoted}"));
         }
         Ok(number)

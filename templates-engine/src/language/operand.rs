@@ -4,7 +4,7 @@ use super::lexer::{Kind, Token};
 use super::number::Number;
 use super::parser::{Parsed, Parser};
 use super::tree::{Node, NodeId, index};
-use reeve_go_compat::runes::{Quoting, quote, unquote, unquote_unit};
+use reeve_go_compat::runes::{quote, unquote, unquote_unit};
 use reeve_go_compat::value::Key;
 
 impl Parser<'_> {
@@ -36,7 +36,7 @@ impl Parser<'_> {
             }
             Node::Bool(_) | Node::String { .. } | Node::Number { .. } | Node::Nil | Node::Dot => {
                 let text = self.term_text(term);
-                let quoted = quote(text.as_bytes(), Quoting::Printable);
+                let quoted = quote(text);
                 return self.fail(format!("unexpected . after term {quoted}"));
             }
             _ => Node::Chain {
@@ -91,7 +91,7 @@ impl Parser<'_> {
     fn identifier(&mut self, token: Token) -> Parsed<Node> {
         let name = self.value(token);
         let Some(callee) = self.functions.find(name) else {
-            let quoted = quote(name.as_bytes(), Quoting::Printable);
+            let quoted = quote(name);
             return self.fail(format!("function {quoted} not defined"));
         };
         Ok(Node::Identifier(self.template.add_callee(name, callee)))
@@ -100,7 +100,7 @@ impl Parser<'_> {
     fn variable(&mut self, token: Token) -> Parsed<Node> {
         let text = self.value(token);
         if !self.knows_variable(text) {
-            let quoted = quote(text.as_bytes(), Quoting::Printable);
+            let quoted = quote(text);
             return self.fail(format!("undefined variable {quoted}"));
         }
         Ok(Node::Variable {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::lexer::{Delimiters, Keywords, Kind, Lexer, Token};
 use super::table::FunctionTable;
 use super::tree::{Control, Node, NodeId, Template, index};
-use reeve_go_compat::runes::{Quoting, quote, unquote};
+use reeve_go_compat::runes::{quote, unquote};
 use reeve_go_compat::value::Str;
 
 /// Why a text is no template: Go's text, such as `template: tmpl:1: unexpected EOF`.
@@ -197,9 +197,9 @@ impl<'a> Parser<'a> {
             kind if kind.is_keyword() => format!("<{value}>"),
             _ if value.len() > 10 => {
                 let start: String = value.chars().take(10).collect();
-                format!("{}...", quote(start.as_bytes(), Quoting::Printable))
+                format!("{}...", quote(start))
             }
-            _ => quote(value.as_bytes(), Quoting::Printable),
+            _ => quote(value),
         }
     }
 
@@ -251,7 +251,7 @@ impl<'a> Parser<'a> {
                 if self.is_blank(root) {
                     return Ok(());
                 }
-                let quoted = quote(name.as_bytes(), Quoting::Printable);
+                let quoted = quote(name);
                 self.fail(format!(
                     "template: multiple definition of template {quoted}"
                 ))

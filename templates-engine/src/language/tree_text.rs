@@ -1,7 +1,7 @@
 //! Nodes as text, the way errors quote them. Ported from Go's `text/template/parse/node.go`.
 
 use super::tree::{Control, Node, NodeId, Run, Template};
-use reeve_go_compat::runes::{Quoting, quote};
+use reeve_go_compat::runes::quote;
 use reeve_go_compat::value::Key;
 
 impl Template {
@@ -30,7 +30,7 @@ impl Template {
             Node::Template { name, pipe } => self.delimited(out, |out| {
                 out.push_str("template ");
                 let name = self.string(name).map(|name| &**name).unwrap_or_default();
-                out.push_str(&quote(name, Quoting::Printable));
+                out.push_str(&quote(name));
                 if let Some(pipe) = pipe {
                     out.push(' ');
                     self.write_deeper(pipe, out);

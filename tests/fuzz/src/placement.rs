@@ -4,7 +4,7 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use reeve_api::ocm::{AddOnPlacementScore, ManagedCluster};
-use reeve_fleet::placement::schedule::cel::{Budget, Expressions, Subject};
+use reeve_fleet::placement::schedule::cel::{Expressions, LIMITS, Subject};
 use reeve_fleet::placement::schedule::{Inputs, Placed, Scores, schedule};
 use reeve_runtime::object::ObjectKey;
 use serde::de::DeserializeOwned;
@@ -115,7 +115,7 @@ pub(crate) fn expression(input: &[u8]) {
         return;
     };
     for cluster in &WORLD.clusters {
-        let _ = compiled.hold(&Subject::of(cluster), Budget::of_cluster());
+        let _ = compiled.hold(&Subject::of(cluster), LIMITS);
     }
 }
 

@@ -20,6 +20,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::client::legacy::connect::dns::Name;
 use hyper_util::rt::TokioExecutor;
 use parking_lot::Mutex;
+use reeve_go_compat::runes::quote;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject as _;
 use rustls::{CertificateError, ClientConfig, RootCertStore};
@@ -29,7 +30,6 @@ use super::config::Hook;
 use super::tls::BundleVerifier;
 use crate::decode::TYPE_META;
 use crate::schema::json_kind;
-use crate::status_error::go_quoted;
 use crate::store::{Key, Store};
 
 /// The largest answer that is read.
@@ -62,7 +62,7 @@ impl WebhookClients {
     ) -> Result<Value, String> {
         let config = &hook.entry["clientConfig"];
         let place = place(hook)?;
-        let asking = format!("Post {}", go_quoted(&place.url.to_string()));
+        let asking = format!("Post {}", quote(place.url.to_string()));
         let place = located(store, config, place).map_err(|why| format!("{asking}: {why}"))?;
         let caller = self
             .caller(config["caBundle"].as_str().unwrap_or_default(), &place)
@@ -168,7 +168,7 @@ fn place(hook: &Hook) -> Result<Endpoint, String> {
     let url = format!("{base}?timeout={}s", hook.seconds);
     let url = url
         .parse()
-        .map_err(|_| format!("{} is no URL", go_quoted(&base)))?;
+        .map_err(|_| format!("{} is no URL", quote(&base)))?;
     Ok(Endpoint { url, host: None })
 }
 
@@ -182,7 +182,7 @@ fn located(store: &Store, config: &Value, mut place: Endpoint) -> Result<Endpoin
     let text = |field: &str| service[field].as_str().unwrap_or_default();
     let found = store.get("/services", &Key::new(text("namespace"), text("name")));
     let Some(found) = found else {
-        return Err(format!("service {} not found", go_quoted(text("name"))));
+        return Err(format!("service {} not found", quote(text("name"))));
     };
     let found = found.value();
     let spec = &found["spec"];
@@ -195,7 +195,7 @@ fn located(store: &Store, config: &Value, mut place: Endpoint) -> Result<Endpoin
     if !ports.any(|one| one["port"].as_u64() == Some(port)) {
         return Err(format!(
             "no service port {port} found for service {}",
-            go_quoted(text("name"))
+            quote(text("name"))
         ));
     }
     match spec["clusterIP"].as_str() {
@@ -205,7 +205,7 @@ fn located(store: &Store, config: &Value, mut place: Endpoint) -> Result<Endpoin
         }
         other => Err(format!(
             "cannot route to service with ClusterIP {}",
-            go_quoted(other.unwrap_or_default())
+            quote(other.unwrap_or_default())
         )),
     }
 }
@@ -304,7 +304,7 @@ fn read(code: u16, body: &[u8]) -> Result<Value, String> {
             404 => "the server could not find the requested resource".to_owned(),
             500.. => format!(
                 "an error on the server ({}) has prevented the request from succeeding",
-                go_quoted(&text)
+                quote(text.as_bytes())
             ),
             400 => "the server rejected our request for an unknown reason".to_owned(),
             _ => format!("unknown (post): {text}"),

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use futures::future::join_all;
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use super::matching::Subject;
@@ -21,7 +22,7 @@ use super::{Attributes, in_form, is_exempt};
 use crate::decode::reread;
 use crate::kinds::{Kind, KindRegistry};
 use crate::meta;
-use crate::status_error::{StatusError, go_quoted};
+use crate::status_error::StatusError;
 use crate::store::Store;
 use client::WebhookClients;
 use config::{Hook, Hooks, MUTATING, VALIDATING};
@@ -151,7 +152,7 @@ impl Webhooks {
         if call.new.is_null() {
             return Err(StatusError::internal_because(&format!(
                 "admission webhook {} attempted to modify the object, which is not supported for this operation",
-                go_quoted(name)
+                quote(name)
             )));
         }
         let patch = match patch::read(&patch) {
@@ -162,7 +163,7 @@ impl Webhooks {
             return Ok(None);
         }
         if answer.patch_type != "JSONPatch" {
-            let why = format!("unsupported patch type {}", go_quoted(&answer.patch_type));
+            let why = format!("unsupported patch type {}", quote(&answer.patch_type));
             return uncalled(call.hook, &why).map(|()| None);
         }
         let patched = patched(&call.new, &patch)?;
@@ -282,7 +283,7 @@ fn called<'a>(
     if request.dry_run && !hook.has_no_side_effects() {
         return Err(StatusError::bad_request(format!(
             "admission webhook {} does not support dry run",
-            go_quoted(&hook.name)
+            quote(&hook.name)
         )));
     }
     Ok(Some(WebhookCall {
@@ -295,7 +296,7 @@ fn called<'a>(
 
 /// Applies the failure policy to a failed call.
 fn uncalled(hook: &Hook, why: &str) -> Result<(), StatusError> {
-    let why = format!("failed calling webhook {}: {why}", go_quoted(&hook.name));
+    let why = format!("failed calling webhook {}: {why}", quote(&hook.name));
     if hook.ignores_failure() {
         tracing::warn!("{why}; it is ignored");
         return Ok(());

@@ -3,12 +3,13 @@
 use base64::DecodeError;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use super::review::KIND;
 use crate::decode::unregistered;
 use crate::schema::json_kind;
-use crate::status_error::{StatusError, go_quoted};
+use crate::status_error::StatusError;
 
 /// The response of a webhook.
 #[derive(Debug, Default, PartialEq)]
@@ -97,8 +98,8 @@ pub(super) fn read(expected: &Expected<'_>, review: &Value) -> Result<WebhookRes
     if is_first && given != expected.uid {
         return invalid(&format!(
             "expected response.uid={}, got {}",
-            go_quoted(expected.uid),
-            go_quoted(&given)
+            quote(expected.uid),
+            quote(&given)
         ));
     }
     if is_first && let Err(why) = check_patch(expected, &patch, &response["patchType"]) {
@@ -192,7 +193,7 @@ fn check_patch(expected: &Expected<'_>, patch: &[u8], patch_type: &Value) -> Res
 /// The error of a refusal for the client.
 fn refusal(hook: &str, status: &Value) -> StatusError {
     let text = |field: &str| status[field].as_str().unwrap_or_default();
-    let by = format!("admission webhook {} denied the request", go_quoted(hook));
+    let by = format!("admission webhook {} denied the request", quote(hook));
     let message = match (text("message"), text("reason")) {
         ("", "") => format!("{by} without explanation"),
         ("", reason) => format!("{by}: {reason}"),

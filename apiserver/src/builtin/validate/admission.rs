@@ -1,5 +1,7 @@
 //! Configuration of admission: webhooks, and policies with their bindings.
 
+use reeve_go_compat::labels;
+
 use super::field::{Errors, FieldValue, one_of, optional_name, required_one_of};
 use super::{common, expressions};
 use crate::names;
@@ -249,7 +251,7 @@ fn conditions(all: &FieldValue<'_>, scope: &expressions::Scope, errors: &mut Err
         if name.is_empty() {
             errors.push(name.required(""));
         } else {
-            super::field::named(&name, names::qualified_name, errors);
+            super::field::named(&name, labels::key_errors, errors);
             if seen.contains(&name.text()) {
                 errors.push(name.duplicate());
             }
@@ -382,7 +384,7 @@ fn audit(policy: &str, one: &FieldValue<'_>, scope: &expressions::Scope, errors:
         errors.push(key.required("key is not specified"));
     } else {
         let whole = format!("{policy}/{}", key.text());
-        errors.extend(names::qualified_name(&whole).iter().map(|why| {
+        errors.extend(labels::key_errors(&whole).iter().map(|why| {
             FieldError::of_value(Cause::Invalid, &key.path, &whole.as_str().into(), why)
         }));
     }

@@ -1,10 +1,11 @@
 //! What many kinds have: labels and their selectors, amounts, numbers or percentages.
 
+use reeve_go_compat::labels::{self, Selector};
+use reeve_go_compat::quantity::Quantity;
 use serde_json::Value;
 
 use super::field::{Errors, FieldValue};
 use crate::status_error::{Cause, FieldError};
-use crate::{names, schema};
 
 const A_BILLION: i128 = 1_000_000_000;
 const PERCENT_RULE: &str = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or \
@@ -13,7 +14,7 @@ const PERCENT_RULE: &str = "a valid percent string must be a numeric string foll
 /// A map of labels. Errors have the path of the whole map.
 pub(super) fn labels(at: &FieldValue<'_>, errors: &mut Errors) {
     for (key, value) in at.entries() {
-        for why in names::qualified_name(key) {
+        for why in labels::key_errors(key) {
             errors.push(FieldError::of_value(
                 Cause::Invalid,
                 &at.path,
@@ -21,7 +22,7 @@ pub(super) fn labels(at: &FieldValue<'_>, errors: &mut Errors) {
                 &why,
             ));
         }
-        for why in names::label_value(value.text()) {
+        for why in labels::value_errors(value.text()) {
             errors.push(at.with(value.value).invalid(&why));
         }
     }
@@ -30,7 +31,7 @@ pub(super) fn labels(at: &FieldValue<'_>, errors: &mut Errors) {
 /// A map of annotations.
 pub(super) fn annotations(at: &FieldValue<'_>, errors: &mut Errors) {
     for (key, _) in at.entries() {
-        for why in names::qualified_name(&key.to_lowercase()) {
+        for why in labels::key_errors(&key.to_lowercase()) {
             errors.push(FieldError::of_value(
                 Cause::Invalid,
                 &at.path,
@@ -67,37 +68,21 @@ pub(super) fn expression(one: &FieldValue<'_>, errors: &mut Errors) {
 
 /// The names in an expression.
 pub(super) fn names_of_expression(one: &FieldValue<'_>, errors: &mut Errors) {
-    super::field::named(&one.get("key"), names::qualified_name, errors);
+    super::field::named(&one.get("key"), labels::key_errors, errors);
     for value in one.get("values").items() {
-        super::field::named(&value, names::label_value, errors);
+        super::field::named(&value, labels::value_errors, errors);
     }
 }
 
 /// Whether a selector selects labels.
 pub(super) fn selects(selector: &FieldValue<'_>, labels: &Value) -> bool {
-    let has = |key: &str| labels.get(key).and_then(Value::as_str);
-    let wanted = selector.get("matchLabels");
-    let expressions = selector.get("matchExpressions");
-    wanted
-        .entries()
-        .all(|(key, value)| has(key) == Some(value.text()))
-        && expressions.items().all(|one| {
-            let found = has(one.get("key").text());
-            let values = one.get("values");
-            let among = found.is_some_and(|found| values.items().any(|one| one.text() == found));
-            match one.get("operator").text() {
-                "In" => among,
-                "NotIn" => !among,
-                "Exists" => found.is_some(),
-                "DoesNotExist" => found.is_none(),
-                _ => false,
-            }
-        })
+    let selector = Selector::of_object(selector.value);
+    selector.is_some_and(|selector| selector.matches(|key| labels.get(key)?.as_str()))
 }
 
 /// How much a quantity is.
 pub(super) fn amount(at: &FieldValue<'_>) -> Option<i128> {
-    schema::billionths(at.text())
+    Quantity::parse(at.text()).ok()?.nanos()
 }
 
 /// An amount that is not below zero.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use reeve_go_compat::labels;
+
 use super::common::local_path;
 use super::field::{
     Errors, FieldValue, no_duplicates, one_of, port as port_number, required_name, required_one_of,
@@ -181,8 +183,8 @@ pub(super) fn field_reference(at: &FieldValue<'_>, allowed: &[&str], errors: &mu
         .and_then(|text| text.split_once("['"))
     {
         let rule = match field {
-            "metadata.labels" => names::qualified_name(key),
-            "metadata.annotations" => names::qualified_name(&key.to_lowercase()),
+            "metadata.labels" => labels::key_errors(key),
+            "metadata.annotations" => labels::key_errors(&key.to_lowercase()),
             _ => {
                 let why = "does not support subscript".to_owned();
                 errors.push(path.invalid(&why));
@@ -342,7 +344,7 @@ fn own(name: &str) -> bool {
 /// A resource, and how much of it.
 pub(super) fn resource(name: &str, amount: &FieldValue<'_>, errors: &mut Errors) {
     let known = ["cpu", "memory", "ephemeral-storage"].contains(&name);
-    for why in names::qualified_name(name) {
+    for why in labels::key_errors(name) {
         errors.push(FieldError::of_value(
             Cause::Invalid,
             &amount.path,
@@ -363,7 +365,7 @@ pub(super) fn resource(name: &str, amount: &FieldValue<'_>, errors: &mut Errors)
             ));
         }
     }
-    if name.contains('/') && !names::qualified_name(name).is_empty() {
+    if name.contains('/') && !labels::key_errors(name).is_empty() {
         errors.push(FieldError::of_value(
             Cause::Invalid,
             &amount.path,

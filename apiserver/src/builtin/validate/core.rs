@@ -1,6 +1,7 @@
 //! Settings and secrets, namespaces, events and leases.
 
 use base64::Engine as _;
+use reeve_go_compat::labels;
 
 use super::field::{Errors, FieldValue, immutable, not_negative};
 use crate::names;
@@ -159,7 +160,7 @@ fn sealed(object: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut Errors) {
 pub(super) fn namespace(object: &FieldValue<'_>, errors: &mut Errors) {
     for finalizer in object.get("spec.finalizers").items() {
         let at = object.get("spec.finalizers").with(finalizer.value);
-        super::field::named(&at, names::qualified_name, errors);
+        super::field::named(&at, labels::key_errors, errors);
         let text = finalizer.text();
         if !text.contains('/') && text != "kubernetes" {
             errors.push(
@@ -219,7 +220,7 @@ pub(super) fn event(object: &FieldValue<'_>, is_new: bool, errors: &mut Errors) 
     }
     super::field::named(
         &object.get("reportingComponent"),
-        names::qualified_name,
+        labels::key_errors,
         errors,
     );
 }

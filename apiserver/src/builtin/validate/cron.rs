@@ -1,5 +1,8 @@
 //! Schedules: five fields of minutes, hours, days, months and days of the week.
 
+use reeve_go_compat::runes::quote;
+use reeve_go_compat::time::Duration;
+
 /// A field of a schedule: its least and its most value, and the names that it knows, which begin at the least.
 struct Field {
     least: u32,
@@ -95,12 +98,9 @@ pub(super) fn zone(name: &str) -> Vec<String> {
 
 fn parse(text: &str) -> Result<(), String> {
     if let Some(interval) = text.strip_prefix("@every ") {
-        return if is_duration(interval) {
-            Ok(())
-        } else {
-            Err(format!(
-                "failed to parse duration {text}: time: invalid duration {interval:?}"
-            ))
+        return match Duration::parse(interval.as_bytes()) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(format!("failed to parse duration {text}: {error}")),
         };
     }
     if text.starts_with('@') {
@@ -124,35 +124,6 @@ fn parse(text: &str) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// A duration as Go reads it: numbers with units.
-fn is_duration(text: &str) -> bool {
-    let mut rest = text.strip_prefix(['+', '-']).unwrap_or(text);
-    if rest == "0" {
-        return true;
-    }
-    if rest.is_empty() {
-        return false;
-    }
-    while !rest.is_empty() {
-        let digits = rest
-            .find(|letter: char| !letter.is_ascii_digit() && letter != '.')
-            .unwrap_or(rest.len());
-        let (number, after) = rest.split_at(digits);
-        if !number.bytes().any(|byte| byte.is_ascii_digit()) {
-            return false;
-        }
-        let unit = ["ns", "us", "µs", "ms", "s", "m", "h"]
-            .into_iter()
-            .filter(|unit| after.starts_with(unit))
-            .max_by_key(|unit| unit.len());
-        let Some(after) = unit.and_then(|unit| after.strip_prefix(unit)) else {
-            return false;
-        };
-        rest = after;
-    }
-    true
 }
 
 fn range(field: &Field, text: &str) -> Result<(), String> {
@@ -220,7 +191,8 @@ fn number(text: &str) -> Result<u32, String> {
         Ok(number) if number < 0 => Err(format!("negative number ({number}) not allowed: {text}")),
         Ok(number) => u32::try_from(number).map_err(|_| format!("too large a number: {text}")),
         Err(_) => Err(format!(
-            "failed to parse int from {text}: strconv.Atoi: parsing {text:?}: invalid syntax"
+            "failed to parse int from {text}: strconv.Atoi: parsing {}: invalid syntax",
+            quote(text)
         )),
     }
 }
@@ -248,7 +220,7 @@ mod tests {
     #[case("*/0 * * * *", "step of range should be a positive number: */0")]
     #[case(
         "@every 5",
-        "failed to parse duration @every 5: time: invalid duration \"5\""
+        "failed to parse duration @every 5: time: missing unit in duration \"5\""
     )]
     fn schedules_that_are_wrong(#[case] text: &str, #[case] why: &str) {
         assert_eq!(schedule(text, false), [why]);

@@ -1,9 +1,10 @@
 //! Quotas, ranges of limits, and budgets of disruptions.
 
+use reeve_go_compat::labels;
+
 use super::common::{self, at_most_all, number_or_percent};
 use super::field::{Errors, FieldValue, no_duplicates, one_of};
 use super::{containers, shape};
-use crate::names;
 use crate::status_error::{Cause, FieldError};
 
 /// Amounts that a quota may name.
@@ -103,7 +104,7 @@ fn name_of(
             why,
         ));
     };
-    let wrong = names::qualified_name(name);
+    let wrong = labels::key_errors(name);
     for why in &wrong {
         refuse(why);
     }
@@ -176,7 +177,7 @@ pub(super) fn limits(object: &FieldValue<'_>, errors: &mut Errors) {
     let all = object.get("spec.limits");
     for limit in all.items() {
         let kind = limit.get("type");
-        super::field::named(&kind, names::qualified_name, errors);
+        super::field::named(&kind, labels::key_errors, errors);
         if !kind.text().contains('/')
             && !["Container", "Pod", "PersistentVolumeClaim"].contains(&kind.text())
         {

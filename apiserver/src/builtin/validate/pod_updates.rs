@@ -1,5 +1,6 @@
 //! What of a Pod may change.
 
+use reeve_go_compat::runes::quote;
 use serde_json::{Map, Value};
 
 use super::field::{Errors, FieldValue};
@@ -152,9 +153,15 @@ pub(super) fn ephemeral(new: &FieldValue<'_>, old: &FieldValue<'_>, errors: &mut
     for one in old.items() {
         let name = one.get("name").text();
         let refused = match by_name(&new, name) {
-            None => format!("existing ephemeral containers {name:?} may not be removed\n"),
+            None => format!(
+                "existing ephemeral containers {} may not be removed\n",
+                quote(name)
+            ),
             Some(other) if other != *one.value => {
-                format!("existing ephemeral containers {name:?} may not be changed\n")
+                format!(
+                    "existing ephemeral containers {} may not be changed\n",
+                    quote(name)
+                )
             }
             Some(_) => continue,
         };

@@ -1,5 +1,7 @@
 //! Pods, and the templates of Pods.
 
+use reeve_go_compat::labels;
+
 use super::field::{
     Errors, FieldValue, no_duplicates, not_negative, one_of, optional_name, required_one_of, within,
 };
@@ -324,12 +326,12 @@ fn operating_system(spec: &FieldValue<'_>, errors: &mut Errors) {
 
 fn gates(spec: &FieldValue<'_>, errors: &mut Errors) {
     for gate in spec.get("readinessGates").items() {
-        super::field::named(&gate.get("conditionType"), names::qualified_name, errors);
+        super::field::named(&gate.get("conditionType"), labels::key_errors, errors);
     }
     let gates = spec.get("schedulingGates");
     for gate in gates.items() {
         let name = gate.with(gate.get("name").value);
-        super::field::named(&name, names::qualified_name, errors);
+        super::field::named(&name, labels::key_errors, errors);
     }
     let names = gates.items().map(|gate| gate.with(gate.get("name").value));
     no_duplicates(names, "", errors);

@@ -1,5 +1,7 @@
 //! Where Pods may and should run.
 
+use reeve_go_compat::labels;
+
 use super::common;
 use super::field::{Errors, FieldValue, one_of, required_one_of};
 use crate::names;
@@ -13,7 +15,7 @@ pub(super) fn tolerations(all: &FieldValue<'_>, errors: &mut Errors) {
     for one in all.items() {
         let (key, operator, value) = (one.get("key"), one.get("operator"), one.get("value"));
         let effect = one.get("effect");
-        super::field::optional_name(&key, names::qualified_name, errors);
+        super::field::optional_name(&key, labels::key_errors, errors);
         if key.is_empty() && operator.text() != "Exists" {
             errors.push(operator.invalid_text(
                 "operator must be Exists when `key` is empty, which means \"match all values and all keys\"",
@@ -27,7 +29,7 @@ pub(super) fn tolerations(all: &FieldValue<'_>, errors: &mut Errors) {
         }
         match operator.text() {
             "" | "Equal" => {
-                for why in names::label_value(value.text()) {
+                for why in labels::value_errors(value.text()) {
                     errors.push(operator.with(value.value).invalid_text(&why));
                 }
             }
@@ -147,7 +149,7 @@ fn pod_term(term: &FieldValue<'_>, errors: &mut Errors) {
     if topology.is_empty() {
         errors.push(topology.required(EMPTY));
     }
-    super::field::named(&topology, names::qualified_name, errors);
+    super::field::named(&topology, labels::key_errors, errors);
 }
 
 /// How Pods spread.
@@ -165,7 +167,7 @@ pub(super) fn spreading(all: &FieldValue<'_>, errors: &mut Errors) {
         if topology.is_empty() {
             errors.push(topology.required(EMPTY));
         } else {
-            super::field::named(&topology, names::qualified_name, errors);
+            super::field::named(&topology, labels::key_errors, errors);
         }
         let otherwise = one.get("whenUnsatisfiable");
         required_one_of(&otherwise, &["DoNotSchedule", "ScheduleAnyway"], errors);

@@ -1,5 +1,7 @@
 //! Services, and the endpoints behind them.
 
+use reeve_go_compat::labels;
+
 use super::field::{
     Errors, FieldValue, immutable, no_duplicates, one_of, optional_name, port as port_number,
     required_one_of,
@@ -114,7 +116,7 @@ fn ports(all: &FieldValue<'_>, errors: &mut Errors) {
         if one.get("targetPort").is_set() {
             probes::port(&one.get("targetPort"), errors);
         }
-        optional_name(&one.get("appProtocol"), names::qualified_name, errors);
+        optional_name(&one.get("appProtocol"), labels::key_errors, errors);
         let pair = (number.number().unwrap_or_default(), protocol.text());
         if taken.contains(&pair) {
             let shown = format!(
@@ -233,7 +235,7 @@ fn load_balancer(spec: &FieldValue<'_>, errors: &mut Errors) {
     let class = spec.get("loadBalancerClass");
     let allocates = spec.get("allocateLoadBalancerNodePorts");
     if balanced {
-        optional_name(&class, names::qualified_name, errors);
+        optional_name(&class, labels::key_errors, errors);
         if !allocates.is_set() {
             errors.push(allocates.required(""));
         }
@@ -304,7 +306,7 @@ pub(super) fn slice(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, error
         seen.push(name.text());
         optional_name(&name, names::label, errors);
         required_one_of(&port.get("protocol"), &PROTOCOLS, errors);
-        optional_name(&port.get("appProtocol"), names::qualified_name, errors);
+        optional_name(&port.get("appProtocol"), labels::key_errors, errors);
     }
     if let Some(old) = old {
         immutable(&kind, &old.get("addressType"), errors);
@@ -359,7 +361,7 @@ pub(super) fn endpoints(object: &FieldValue<'_>, errors: &mut Errors) {
             optional_name(&name, names::label, errors);
             port_number(&port.get("port"), errors);
             required_one_of(&port.get("protocol"), &PROTOCOLS, errors);
-            optional_name(&port.get("appProtocol"), names::qualified_name, errors);
+            optional_name(&port.get("appProtocol"), labels::key_errors, errors);
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Structures as the server's own types show them in the text of an error: their names for the fields, in their order.
 
+use reeve_go_compat::runes::quote;
 use serde_json::Value;
 
 use super::field::FieldValue;
@@ -40,7 +41,7 @@ pub(super) fn invalid(at: &FieldValue<'_>, shown: &str, why: &str) -> FieldError
 
 /// A value that is not one of those that are allowed, shown in this way.
 pub(super) fn unsupported(at: &FieldValue<'_>, shown: &str, allowed: &[&str]) -> FieldError {
-    let quoted: Vec<String> = allowed.iter().map(|one| format!("{one:?}")).collect();
+    let quoted: Vec<String> = allowed.iter().map(quote).collect();
     let why = format!("supported values: {}", quoted.join(", "));
     error(Cause::NotSupported, at, shown, &why)
 }

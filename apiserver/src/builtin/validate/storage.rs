@@ -1,5 +1,6 @@
 //! Persistent volumes and storage classes.
 
+use reeve_go_compat::labels;
 use serde_json::Value;
 
 use super::claims::{VOLUME_MODES, mode_stays, modes, positive};
@@ -146,7 +147,7 @@ pub(super) fn class(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, error
         let lower = provisioner.text().to_lowercase();
         let shown = lower.as_str().into();
         errors.extend(
-            names::qualified_name(&lower)
+            labels::key_errors(&lower)
                 .iter()
                 .map(|why| provisioner.with(&shown).invalid(why)),
         );
@@ -174,7 +175,7 @@ pub(super) fn class(object: &FieldValue<'_>, old: Option<&FieldValue<'_>>, error
             if one.get("values").is_empty() {
                 errors.push(one.get("values").required(""));
             }
-            super::field::named(&one.get("key"), names::qualified_name, errors);
+            super::field::named(&one.get("key"), labels::key_errors, errors);
         }
     }
     let Some(old) = old else {

@@ -1,12 +1,13 @@
 //! The first filter: labels, claims and expressions.
 
-use kube::ResourceExt;
-use reeve_api::ocm::ManagedCluster;
-use reeve_api::ocm::PlacementSpec;
 use std::sync::Arc;
 
+use kube::ResourceExt;
+use reeve_api::ocm::{ManagedCluster, PlacementSpec};
+use reeve_apiserver::cel::on_large_stack;
+
 use super::Scores;
-use super::cel::{Budget, Expressions, Subject, on_a_large_stack};
+use super::cel::{Expressions, LIMITS, Subject};
 use super::selectors::Selector;
 
 pub(super) const NAME: &str = "Predicate";
@@ -51,7 +52,7 @@ impl Predicates {
         };
         let filter = || clusters.iter().filter(fits).cloned().collect();
         if self.have_expressions() {
-            on_a_large_stack(filter)
+            on_large_stack(filter)
         } else {
             filter()
         }
@@ -62,8 +63,9 @@ impl Predicate {
     fn matches(&self, cluster: &ManagedCluster) -> bool {
         self.labels.matches(cluster.labels())
             && self.claims.matches(&cluster.claims())
-            && self.expressions.as_ref().is_none_or(|expressions| {
-                expressions.hold(&Subject::of(cluster), Budget::of_cluster())
-            })
+            && self
+                .expressions
+                .as_ref()
+                .is_none_or(|expressions| expressions.hold(&Subject::of(cluster), LIMITS))
     }
 }

@@ -73,8 +73,8 @@ fn balance(placed: &Placed, cluster: &str, busiest: u32) -> i64 {
 /// A quantity as a number; `None` if it is invalid.
 fn quantity(value: &Value) -> Option<f64> {
     match value {
-        Value::String(text) => Quantity::parse(text)?.approximate(),
-        Value::Number(number) => Quantity::parse(&number.to_string())?.approximate(),
+        Value::String(text) => Quantity::parse(text).ok()?.approximate(),
+        Value::Number(number) => Quantity::parse(&number.to_string()).ok()?.approximate(),
         _ => None,
     }
 }

@@ -1,8 +1,9 @@
 //! The weights of the prioritizers.
 
-use reeve_api::ocm::{AddOnScore, PrioritizerPolicy};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
+
+use reeve_api::ocm::{AddOnScore, PrioritizerPolicy};
 
 use super::super::messages;
 

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use reeve_api::ocm::ManagedCluster;
+use reeve_apiserver::cel::Limits;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::super::schedule::cel::{Budget, Expressions, Subject};
+use super::super::schedule::cel::{Expressions, LIMITS, Subject};
 use super::super::schedule::{Scores, Verdict};
 use super::fixture::{Case, chosen, cluster, labelled, score};
 
@@ -163,7 +164,7 @@ fn plc_34_claims_are_found_by_name() {
     assert_eq!(twice["a"], "2");
 }
 
-fn holds(expressions: &[&str], budget: u64) -> Result<bool, String> {
+fn holds(expressions: &[&str], limits: Limits) -> Result<bool, String> {
     let texts: Vec<String> = expressions.iter().map(|text| (*text).to_owned()).collect();
     let subject = cluster(
         "c1",
@@ -173,7 +174,7 @@ fn holds(expressions: &[&str], budget: u64) -> Result<bool, String> {
         }),
     );
     let compiled = Expressions::compile(&texts, &Arc::new(Scores::new()))?;
-    Ok(compiled.hold(&Subject::of(&subject), budget))
+    Ok(compiled.hold(&Subject::of(&subject), limits))
 }
 
 #[rstest]
@@ -204,31 +205,28 @@ fn holds(expressions: &[&str], budget: u64) -> Result<bool, String> {
 )]
 #[case::list_functions("[1, 2, 3].map(x, x * 2).filter(x, x > 2) == [4, 6]", true)]
 fn expression_matches_cluster(#[case] expression: &str, #[case] expected: bool) {
-    assert_eq!(
-        holds(&[expression], Budget::of_cluster()),
-        Ok(expected),
-        "{expression}"
-    );
+    assert_eq!(holds(&[expression], LIMITS), Ok(expected), "{expression}");
 }
 
 #[test]
 fn plc_43_exceeded_budget_does_not_match() {
+    let of = |total| Limits { total, ..LIMITS };
     let turns = "[1, 2, 3, 4].all(x, x > 0)";
-    assert_eq!(holds(&[turns, turns], 1_000), Ok(true));
-    assert_eq!(holds(&[turns, turns], 10), Ok(false));
+    assert_eq!(holds(&[turns, turns], of(1_000)), Ok(true));
+    assert_eq!(holds(&[turns, turns], of(10)), Ok(false));
     // Not even where the expression would ignore the error.
     assert_eq!(
-        holds(&["[1, 2, 3, 4].all(x, x > 0) || true", "true"], 3),
+        holds(&["[1, 2, 3, 4].all(x, x > 0) || true", "true"], of(3)),
         Ok(false)
     );
 }
 
 #[test]
 fn plc_41_no_expressions_or_no_clusters() {
-    assert_eq!(holds(&[], Budget::of_cluster()), Ok(true));
+    assert_eq!(holds(&[], LIMITS), Ok(true));
     let texts = ["managedCluster.metadata.labels['a'] == 'b'".to_owned()];
     let compiled = Expressions::compile(&texts, &Arc::new(Scores::new())).unwrap();
-    assert!(!compiled.hold(&Subject::of(&cluster("", json!({}))), Budget::of_cluster()));
+    assert!(!compiled.hold(&Subject::of(&cluster("", json!({}))), LIMITS));
 }
 
 #[rstest]
@@ -246,7 +244,7 @@ fn plc_41_no_expressions_or_no_clusters() {
 #[case::long_ranges("lists.range(1000000000000).size() > 0")]
 fn expensive_expression_ends_without_match(#[case] expression: &str) {
     let started = std::time::Instant::now();
-    assert_eq!(holds(&[expression], Budget::of_cluster()), Ok(false));
+    assert_eq!(holds(&[expression], LIMITS), Ok(false));
     let took = started.elapsed();
     assert!(took < std::time::Duration::from_secs(10), "{took:?}");
 }
@@ -255,15 +253,15 @@ fn expensive_expression_ends_without_match(#[case] expression: &str) {
 fn expression_that_is_too_deep_or_too_long_is_rejected() {
     let deep = format!("{}true", "1 + ".repeat(1_500));
     assert!(
-        holds(&[&deep], Budget::of_cluster())
+        holds(&[&deep], LIMITS)
             .unwrap_err()
             .contains("recursion limit")
     );
     let nested = format!("{}true{}", "(".repeat(3_000), ")".repeat(3_000));
-    assert!(holds(&[&nested], Budget::of_cluster()).is_err());
+    assert!(holds(&[&nested], LIMITS).is_err());
     let long = format!("'{}' == ''", "a".repeat(9_000));
     assert!(
-        holds(&[&long], Budget::of_cluster())
+        holds(&[&long], LIMITS)
             .unwrap_err()
             .contains("exceeds limit")
     );
@@ -318,6 +316,6 @@ proptest::proptest! {
     fn arbitrary_text_does_not_panic(
         text in "(managedCluster|metadata|[a-z\\[\\]\\(\\)\\{\\}.,:?!&|<>=+*/%'\"0-9 -]){0,40}",
     ) {
-        let _ = holds(&[&text], Budget::of_cluster());
+        let _ = holds(&[&text], LIMITS);
     }
 }

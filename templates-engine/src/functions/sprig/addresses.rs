@@ -1,6 +1,6 @@
 //! Checking of IP addresses with the words of Go's `net/netip`.
 
-use reeve_go_compat::runes::{self, Quoting};
+use reeve_go_compat::runes::quote;
 
 /// A well-formed address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,10 +24,9 @@ pub fn check(text: &[u8]) -> Result<Address, String> {
         None => Err(Fault("unable to parse IP", b"")),
     };
     checked.map_err(|Fault(problem, at)| {
-        let quoted = |text: &[u8]| runes::quote(text, Quoting::Printable);
-        let mut shown = format!("ParseAddr({}): {problem}", quoted(text));
+        let mut shown = format!("ParseAddr({}): {problem}", quote(text));
         if !at.is_empty() {
-            shown = format!("{shown} (at {})", quoted(at));
+            shown = format!("{shown} (at {})", quote(at));
         }
         shown
     })

@@ -27,7 +27,7 @@ use crate::function::{Arguments, Env, Failure, Function};
 use crate::functions::define::{Answer, Group, charge_bytes, charge_items, charge_value, takes};
 use reeve_go_compat::base64::decode;
 use reeve_go_compat::printing;
-use reeve_go_compat::runes::{self, Quoting};
+use reeve_go_compat::runes;
 use reeve_go_compat::value::{Struct, Value};
 
 const CERTIFICATES: Group = Group("Keys and certificates");
@@ -233,7 +233,7 @@ fn alternative_names(
         let Ok(encoded) = Ia5String::new(&**name) else {
             return Err(text(format!(
                 "error creating certificate: x509: {} cannot be encoded as an IA5String",
-                runes::quote(name, Quoting::Printable)
+                runes::quote(name)
             )));
         };
         names.push(GeneralName::DnsName(encoded));

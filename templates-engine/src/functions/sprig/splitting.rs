@@ -112,7 +112,7 @@ fn with_spaces(
 
 fn quote(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let text = with_spaces(env, arguments, |value| {
-        printing::quote(&printing::display(value)).into_bytes()
+        runes::quote(printing::display(value)).into_bytes()
     })?;
     answer(text)
 }

@@ -2,7 +2,7 @@
 
 use super::addresses::{self, Address};
 use super::strings::find;
-use reeve_go_compat::runes::{self, Quoting};
+use reeve_go_compat::runes::quote;
 
 /// What part of a URL bytes belong to; each has its own characters that need no escape.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,10 +42,6 @@ pub struct User {
 
 /// An error, in Go's words without the URL.
 type Parsed<T> = Result<T, String>;
-
-fn quoted(text: &[u8]) -> String {
-    runes::quote(text, Quoting::Printable)
-}
 
 fn cut(text: &[u8], at: u8) -> (&[u8], Option<&[u8]>) {
     match text.iter().position(|byte| *byte == at) {
@@ -96,7 +92,7 @@ fn hexadecimal(text: &[u8]) -> Option<u8> {
 fn unescape(text: &[u8], part: Part) -> Parsed<Vec<u8>> {
     let bad_escape = |escape: &[u8]| {
         let shown = escape.get(..escape.len().min(3)).unwrap_or_default();
-        format!("invalid URL escape {}", quoted(shown))
+        format!("invalid URL escape {}", quote(shown))
     };
     let mut result = Vec::with_capacity(text.len());
     let mut position = 0;
@@ -105,10 +101,7 @@ fn unescape(text: &[u8], part: Part) -> Parsed<Vec<u8>> {
         if *byte != b'%' {
             let is_host = matches!(part, Part::Host | Part::Zone);
             if is_host && byte.is_ascii() && needs_escape(*byte, part) {
-                return Err(format!(
-                    "invalid character {} in host name",
-                    quoted(&[*byte])
-                ));
+                return Err(format!("invalid character {} in host name", quote([*byte])));
             }
             result.push(*byte);
             position += 1;
@@ -136,7 +129,7 @@ impl Url {
     /// `url.Parse`; the error is Go's text.
     pub fn parse(text: &[u8]) -> Parsed<Self> {
         let (base, fragment) = cut(text, b'#');
-        let wrapped = |url: &[u8], problem| format!("parse {}: {problem}", quoted(url));
+        let wrapped = |url: &[u8], problem| format!("parse {}: {problem}", quote(url));
         let mut url = Self::parse_base(base).map_err(|problem| wrapped(base, problem))?;
         if let Some(fragment) = fragment {
             url.fragment =
@@ -299,7 +292,7 @@ fn check_port(text: &[u8]) -> Parsed<()> {
     if is_port(text) {
         return Ok(());
     }
-    Err(format!("invalid port {} after host", quoted(text)))
+    Err(format!("invalid port {} after host", quote(text)))
 }
 
 fn parse_host(scheme: &[u8], host: &[u8]) -> Parsed<Vec<u8>> {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand"
 	"os"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/labels"
 )
@@ -32,6 +33,9 @@ func selector() error {
 		"a=b,c=d", "a=b c=d", "!a=b", "!", "!!a", "()", "a=(b)", "a=b=c", "a~b", "-a", "a-", "a=-b", "x/y=z", "/y", "x/", "x/y/z", "X/y", "x_/y", "a=b/c", "é", "a=é",
 		"in", "notin", "in in (in)", "in=in", "a in (in,notin)", "a=in", "a notin (b,b,a)", "a=b,", "a,,b", "a in (b),x", "tier>4,tier<20", "a>1.5", "a=1.5", "a in (b)x", "a!b", "a!=", "=b", "==", "> 5", "a<b<c",
 		"a=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "\ta = b ", "a\n=\nb",
+		"a\r=\rb", "a\v=b", "a\f=b", "a\u00a0=b", "a=\u2003b", "\u3000a", "a=\u0085b", "a=b\u2028", "a=\"b\"", "\"a\"", "a=\\b", "a=\ab", "a=\x01", "a=\x7f", "a=\u200b",
+		"a=😀", "a=\U000e0001", "tier>\v5", "a in (b\u00a0c)", "a=\x00b", "a\x00b", "a\x00=b", "a \x00=b", "\x00a", "a=b\x00\x00c",
+		strings.Repeat("y", 254) + "/a", strings.Repeat("Y", 254) + "/-", strings.Repeat("y", 64) + ".y/a", "a in (-,b-)",
 	}
 	random := rand.New(rand.NewSource(3))
 	pieces := []string{"a", "env", "b", "tier", "x/y", "=", "==", "!=", "!", ",", " in ", " notin ", "(", ")", ">", "<", "4", " ", "prod", "-"}

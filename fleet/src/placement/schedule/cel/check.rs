@@ -8,9 +8,6 @@ use super::functions;
 /// The longest expression in bytes. An expression may hold as many elements as it has bytes, and loops multiply them.
 const LONGEST: usize = 8 * 1024;
 
-/// The deepest expression: the evaluator recurses.
-const DEEPEST: usize = 160;
-
 pub(super) fn length(text: &str) -> Result<(), String> {
     if text.len() > LONGEST {
         return Err(format!(
@@ -23,33 +20,23 @@ pub(super) fn length(text: &str) -> Result<(), String> {
 
 /// Checks that all identifiers and functions of an expression exist.
 pub(super) fn references(expression: &IdedExpr) -> Result<(), String> {
-    walk(expression, &mut vec!["managedCluster"], 0)
+    walk(expression, &mut vec!["managedCluster"])
 }
 
-fn walk<'e>(
-    expression: &'e IdedExpr,
-    scope: &mut Vec<&'e str>,
-    depth: usize,
-) -> Result<(), String> {
-    if depth > DEEPEST {
-        return Err(format!(
-            "ERROR: <input>: expression recursion limit exceeded: {DEEPEST}"
-        ));
-    }
-    let below = depth + 1;
+fn walk<'e>(expression: &'e IdedExpr, scope: &mut Vec<&'e str>) -> Result<(), String> {
     match &expression.expr {
         Expr::Ident(name) => known(name, scope),
         Expr::Literal(_) => Ok(()),
-        Expr::Select(select) => walk(&select.operand, scope, below),
+        Expr::Select(select) => walk(&select.operand, scope),
         Expr::List(list) => list
             .elements
             .iter()
-            .try_for_each(|element| walk(element, scope, below)),
+            .try_for_each(|element| walk(element, scope)),
         Expr::Map(map) => map.entries.iter().try_for_each(|entry| match &entry.expr {
             EntryExpr::StructField(_) => Err(unsupported("struct fields")),
             EntryExpr::MapEntry(entry) => {
-                walk(&entry.key, scope, below)?;
-                walk(&entry.value, scope, below)
+                walk(&entry.key, scope)?;
+                walk(&entry.value, scope)
             }
         }),
         Expr::Call(call) => {
@@ -67,20 +54,20 @@ fn walk<'e>(
                 return Err(messages::undeclared(name));
             }
             if let Some(target) = target {
-                walk(target, scope, below)?;
+                walk(target, scope)?;
             }
-            call.args.iter().try_for_each(|one| walk(one, scope, below))
+            call.args.iter().try_for_each(|one| walk(one, scope))
         }
         Expr::Comprehension(loops) => {
-            walk(&loops.iter_range, scope, below)?;
-            walk(&loops.accu_init, scope, below)?;
+            walk(&loops.iter_range, scope)?;
+            walk(&loops.accu_init, scope)?;
             let outside = scope.len();
             scope.push(&loops.accu_var);
-            walk(&loops.result, scope, below)?;
+            walk(&loops.result, scope)?;
             scope.push(&loops.iter_var);
             scope.extend(loops.iter_var2.as_deref());
-            walk(&loops.loop_cond, scope, below)?;
-            walk(&loops.loop_step, scope, below)?;
+            walk(&loops.loop_cond, scope)?;
+            walk(&loops.loop_step, scope)?;
             scope.truncate(outside);
             Ok(())
         }

@@ -9,7 +9,6 @@ use kube_cel::cel::{Context, ExecutionError};
 use reeve_runtime::object::ObjectKey;
 
 use super::super::Scores;
-use super::bounds::{self, Budget};
 use super::values::{from_json, from_score};
 
 /// The longest list of `lists.range`, and the most bytes that `replace` returns.
@@ -41,10 +40,10 @@ pub(super) fn exists(name: &str) -> bool {
     NAMES.split(' ').any(|known| known == name)
 }
 
-/// The context with the functions, some of which read `scores` and spend `budget`.
-pub(super) fn context(scores: &Arc<Scores>, budget: &Budget) -> Context<'static> {
+/// The context with the functions, some of which read `scores`.
+pub(super) fn context(scores: &Arc<Scores>) -> Context<'static> {
     let mut context = Context::default().with_all();
-    bounds::register(&mut context, budget);
+    reeve_apiserver::cel::register(&mut context);
     let scores = Arc::clone(scores);
     context.add_function(
         "scores",
