@@ -33,7 +33,7 @@ fn merge_field(desired: &Value, live: &Value, zero: ZeroRule) -> Value {
         (Value::Array(desired), Value::Array(live)) => {
             Value::Array(merge_lists(desired, live, zero))
         }
-        // A null in place of a map says "don't care"; in place of anything else it says "must be absent".
+        // A null in place of a map means "any value"; in place of anything else it means "must be absent".
         (Value::Null, Value::Object(_)) => live.clone(),
         (desired, _) => desired.clone(),
     }

@@ -38,21 +38,21 @@ fn compared(compliance: ComplianceType, definition: &Value, live: &Value) -> Com
 
 /// What an evaluation without a server would conclude.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Says {
+enum Verdict {
     Compliant,
     AskServer,
     NonCompliant,
     Error,
 }
 
-fn says(comparison: &Comparison) -> Says {
+fn verdict_of(comparison: &Comparison) -> Verdict {
     if comparison.error.is_some() {
-        Says::Error
+        Verdict::Error
     } else if comparison.update_needed || comparison.status_mismatch {
-        Says::NonCompliant
+        Verdict::NonCompliant
     } else if comparison.missing {
-        Says::AskServer
+        Verdict::AskServer
     } else {
-        Says::Compliant
+        Verdict::Compliant
     }
 }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Says, compared, list, map, says};
+use super::{Verdict, compared, list, map, verdict_of};
 use crate::evaluate::compare::ComplianceType::{MustHave, MustOnlyHave};
 use crate::evaluate::compare::equal::{deep, lists};
 use crate::evaluate::compare::merge::merge_lists;
@@ -38,17 +38,17 @@ fn cfg_127_equal_quantities_need_a_dry_run() {
     let config_map =
         |value: &str| json!({"apiVersion": "v1", "kind": "ConfigMap", "data": {"version": value}});
     assert_eq!(
-        says(&compared(MustHave, &config_map("1.0"), &config_map("1"))),
-        Says::AskServer
+        verdict_of(&compared(MustHave, &config_map("1.0"), &config_map("1"))),
+        Verdict::AskServer
     );
     assert_eq!(
-        says(&compared(MustHave, &config_map("1.0"), &config_map("1.0"))),
-        Says::Compliant
+        verdict_of(&compared(MustHave, &config_map("1.0"), &config_map("1.0"))),
+        Verdict::Compliant
     );
     // A word is no amount, although Kubernetes would read both as zero.
     assert_eq!(
-        says(&compared(MustHave, &config_map("k"), &config_map("m"))),
-        Says::NonCompliant
+        verdict_of(&compared(MustHave, &config_map("k"), &config_map("m"))),
+        Verdict::NonCompliant
     );
 }
 
@@ -85,7 +85,10 @@ fn cfg_109_zero_value_in_any_list_item_needs_a_dry_run() {
     // The first item needs the server, the last one does not.
     let wanted = pod(json!([{"id": 1, "flag": false}, {"id": 2}]));
     let live = pod(json!([{"id": 1}, {"id": 2}]));
-    assert_eq!(says(&compared(MustHave, &wanted, &live)), Says::AskServer);
+    assert_eq!(
+        verdict_of(&compared(MustHave, &wanted, &live)),
+        Verdict::AskServer
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{Says, compared, map, says};
+use super::{Verdict, compared, map, verdict_of};
 use crate::evaluate::compare::ComplianceType::{self, MustHave, MustNotHave, MustOnlyHave};
 use crate::evaluate::compare::{DesiredContent, Mismatch, Shown, compare, matches, without_noise};
 
@@ -16,57 +16,57 @@ fn role(rules: &Value) -> Value {
 }
 
 #[rstest]
-#[case::fewer_fields(MustHave, json!({"containers": [{"name": "n"}]}), json!({"containers": [{"name": "n", "image": "i", "ports": [{"containerPort": 80}]}]}), Says::Compliant)]
-#[case::fewer_fields_exactly(MustOnlyHave, json!({"containers": [{"name": "n"}]}), json!({"containers": [{"name": "n", "image": "i"}]}), Says::NonCompliant)]
-#[case::list_subset(MustHave, json!({"ports": [80]}), json!({"ports": [80, 80, 90]}), Says::Compliant)]
-#[case::list_absent(MustHave, json!({"ports": [80]}), json!({}), Says::NonCompliant)]
-#[case::list_empty(MustHave, json!({"ports": [80]}), json!({"ports": []}), Says::NonCompliant)]
-#[case::empty_list_wanted(MustHave, json!({"ports": []}), json!({"ports": [80]}), Says::Compliant)]
-#[case::other_name(MustHave, json!({"l": [{"image": "x", "name": "a"}]}), json!({"l": [{"image": "x", "name": "b"}]}), Says::NonCompliant)]
-#[case::zero_values(MustHave, json!({"hostIPC": false, "priority": 0}), json!({}), Says::AskServer)]
-#[case::empty_map(MustHave, json!({"nodeSelector": {}}), json!({}), Says::NonCompliant)]
-#[case::quantity(MustHave, json!({"memory": "1024Mi"}), json!({"memory": "1Gi"}), Says::AskServer)]
-#[case::quantity_exactly(MustOnlyHave, json!({"memory": "1024Mi"}), json!({"memory": "1Gi"}), Says::AskServer)]
-#[case::spaces_count(MustHave, json!({"env": [{"name": "A", "value": " x "}]}), json!({"env": [{"name": "A", "value": "x"}]}), Says::NonCompliant)]
+#[case::fewer_fields(MustHave, json!({"containers": [{"name": "n"}]}), json!({"containers": [{"name": "n", "image": "i", "ports": [{"containerPort": 80}]}]}), Verdict::Compliant)]
+#[case::fewer_fields_exactly(MustOnlyHave, json!({"containers": [{"name": "n"}]}), json!({"containers": [{"name": "n", "image": "i"}]}), Verdict::NonCompliant)]
+#[case::list_subset(MustHave, json!({"ports": [80]}), json!({"ports": [80, 80, 90]}), Verdict::Compliant)]
+#[case::list_absent(MustHave, json!({"ports": [80]}), json!({}), Verdict::NonCompliant)]
+#[case::list_empty(MustHave, json!({"ports": [80]}), json!({"ports": []}), Verdict::NonCompliant)]
+#[case::empty_list_wanted(MustHave, json!({"ports": []}), json!({"ports": [80]}), Verdict::Compliant)]
+#[case::other_name(MustHave, json!({"l": [{"image": "x", "name": "a"}]}), json!({"l": [{"image": "x", "name": "b"}]}), Verdict::NonCompliant)]
+#[case::zero_values(MustHave, json!({"hostIPC": false, "priority": 0}), json!({}), Verdict::AskServer)]
+#[case::empty_map(MustHave, json!({"nodeSelector": {}}), json!({}), Verdict::NonCompliant)]
+#[case::quantity(MustHave, json!({"memory": "1024Mi"}), json!({"memory": "1Gi"}), Verdict::AskServer)]
+#[case::quantity_exactly(MustOnlyHave, json!({"memory": "1024Mi"}), json!({"memory": "1Gi"}), Verdict::AskServer)]
+#[case::spaces_count(MustHave, json!({"env": [{"name": "A", "value": " x "}]}), json!({"env": [{"name": "A", "value": "x"}]}), Verdict::NonCompliant)]
 fn specs(
     #[case] compliance: ComplianceType,
     #[case] wanted: Value,
     #[case] live: Value,
-    #[case] expected: Says,
+    #[case] expected: Verdict,
 ) {
     assert_eq!(
-        says(&compared(compliance, &pod(&wanted), &pod(&live))),
+        verdict_of(&compared(compliance, &pod(&wanted), &pod(&live))),
         expected
     );
 }
 
 #[rstest]
-#[case::reordered_verbs(MustOnlyHave, json!([{"verbs": ["get", "list"]}]), json!([{"verbs": ["list", "get"]}]), Says::Compliant)]
-#[case::extra_rule(MustOnlyHave, json!([{"verbs": ["get"]}]), json!([{"verbs": ["get"]}, {"verbs": ["list"]}]), Says::NonCompliant)]
-#[case::extra_rule_is_fine(MustHave, json!([{"verbs": ["get"]}]), json!([{"verbs": ["get"]}, {"verbs": ["list"]}]), Says::Compliant)]
-#[case::extra_verb_is_fine(MustHave, json!([{"verbs": ["get"], "resources": ["pods"]}]), json!([{"verbs": ["list", "get"], "resources": ["pods"]}]), Says::Compliant)]
-#[case::missing_rule(MustHave, json!([{"verbs": ["get"]}]), json!([{"verbs": ["list"]}]), Says::NonCompliant)]
+#[case::reordered_verbs(MustOnlyHave, json!([{"verbs": ["get", "list"]}]), json!([{"verbs": ["list", "get"]}]), Verdict::Compliant)]
+#[case::extra_rule(MustOnlyHave, json!([{"verbs": ["get"]}]), json!([{"verbs": ["get"]}, {"verbs": ["list"]}]), Verdict::NonCompliant)]
+#[case::extra_rule_is_fine(MustHave, json!([{"verbs": ["get"]}]), json!([{"verbs": ["get"]}, {"verbs": ["list"]}]), Verdict::Compliant)]
+#[case::extra_verb_is_fine(MustHave, json!([{"verbs": ["get"], "resources": ["pods"]}]), json!([{"verbs": ["list", "get"], "resources": ["pods"]}]), Verdict::Compliant)]
+#[case::missing_rule(MustHave, json!([{"verbs": ["get"]}]), json!([{"verbs": ["list"]}]), Verdict::NonCompliant)]
 fn top_level_lists(
     #[case] compliance: ComplianceType,
     #[case] wanted: Value,
     #[case] live: Value,
-    #[case] expected: Says,
+    #[case] expected: Verdict,
 ) {
     assert_eq!(
-        says(&compared(compliance, &role(&wanted), &role(&live))),
+        verdict_of(&compared(compliance, &role(&wanted), &role(&live))),
         expected
     );
 }
 
 #[rstest]
-#[case::null_over_ten(json!(null), json!(10), Says::NonCompliant)]
-#[case::null_over_absent(json!(null), json!(null), Says::Compliant)]
-#[case::map_over_ten(json!({}), json!(10), Says::Error)]
-#[case::ten_over_map(json!(10), json!({"a": 1}), Says::NonCompliant)]
-fn top_level_scalars(#[case] wanted: Value, #[case] live: Value, #[case] expected: Says) {
+#[case::null_over_ten(json!(null), json!(10), Verdict::NonCompliant)]
+#[case::null_over_absent(json!(null), json!(null), Verdict::Compliant)]
+#[case::map_over_ten(json!({}), json!(10), Verdict::Error)]
+#[case::ten_over_map(json!(10), json!({"a": 1}), Verdict::NonCompliant)]
+fn top_level_scalars(#[case] wanted: Value, #[case] live: Value, #[case] expected: Verdict) {
     let scc = |priority: &Value| json!({"apiVersion": "v1", "kind": "X", "priority": priority});
     assert_eq!(
-        says(&compared(MustHave, &scc(&wanted), &scc(&live))),
+        verdict_of(&compared(MustHave, &scc(&wanted), &scc(&live))),
         expected
     );
 }
@@ -77,8 +77,8 @@ fn absent_empty_list_needs_a_dry_run() {
     let mut wanted = binding.clone();
     wanted["subjects"] = json!([]);
     assert_eq!(
-        says(&compared(MustHave, &wanted, &binding)),
-        Says::AskServer
+        verdict_of(&compared(MustHave, &wanted, &binding)),
+        Verdict::AskServer
     );
 }
 
@@ -111,13 +111,13 @@ fn mustonlyhave_keeps_fields_of_the_token_controller() {
     live["secrets"] = json!([{"name": "token"}]);
     live["imagePullSecrets"] = json!([{"name": "pull"}]);
     assert_eq!(
-        says(&compared(MustOnlyHave, &wanted, &live)),
-        Says::Compliant
+        verdict_of(&compared(MustOnlyHave, &wanted, &live)),
+        Verdict::Compliant
     );
     live["automountServiceAccountToken"] = json!(true);
     assert_eq!(
-        says(&compared(MustOnlyHave, &wanted, &live)),
-        Says::NonCompliant
+        verdict_of(&compared(MustOnlyHave, &wanted, &live)),
+        Verdict::NonCompliant
     );
 }
 
@@ -129,25 +129,25 @@ fn with_metadata(metadata: &Value) -> Value {
 }
 
 #[rstest]
-#[case::subset(MustHave, json!({"labels": {"a": "1"}}), json!({"labels": {"a": "1", "b": "2"}}), Says::Compliant)]
-#[case::subset_exactly(MustOnlyHave, json!({"labels": {"a": "1"}}), json!({"labels": {"a": "1", "b": "2"}}), Says::NonCompliant)]
-#[case::unmentioned(MustOnlyHave, json!({}), json!({"labels": {"a": "1"}, "annotations": {"b": "2"}}), Says::Compliant)]
-#[case::empty_label(MustHave, json!({"labels": {"new": ""}}), json!({"labels": {"a": "1"}}), Says::NonCompliant)]
-#[case::no_labels_yet(MustHave, json!({"labels": {"a": "1"}}), json!({}), Says::NonCompliant)]
-#[case::last_applied_is_not_content(MustOnlyHave, json!({"annotations": {"a": "1"}}), json!({"annotations": {"a": "1", "kubectl.kubernetes.io/last-applied-configuration": "{}"}}), Says::Compliant)]
-#[case::last_applied_in_the_policy(MustHave, json!({"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}), json!({}), Says::Compliant)]
-#[case::security_context_stays(MustOnlyHave, json!({"annotations": {"a": "1"}}), json!({"annotations": {"a": "1", "openshift.io/sa.scc.mcs": "s0"}}), Says::Compliant)]
-#[case::security_context_of_the_policy_wins(MustOnlyHave, json!({"annotations": {"openshift.io/sa.scc.mcs": "s1"}}), json!({"annotations": {"openshift.io/sa.scc.mcs": "s0"}}), Says::NonCompliant)]
-#[case::other_metadata_is_ignored(MustOnlyHave, json!({"generation": 3, "finalizers": ["x"]}), json!({"generation": 4}), Says::Compliant)]
-#[case::null_annotations_do_not_care(MustHave, json!({"annotations": null}), json!({"annotations": {"a": "1"}}), Says::Compliant)]
+#[case::subset(MustHave, json!({"labels": {"a": "1"}}), json!({"labels": {"a": "1", "b": "2"}}), Verdict::Compliant)]
+#[case::subset_exactly(MustOnlyHave, json!({"labels": {"a": "1"}}), json!({"labels": {"a": "1", "b": "2"}}), Verdict::NonCompliant)]
+#[case::unmentioned(MustOnlyHave, json!({}), json!({"labels": {"a": "1"}, "annotations": {"b": "2"}}), Verdict::Compliant)]
+#[case::empty_label(MustHave, json!({"labels": {"new": ""}}), json!({"labels": {"a": "1"}}), Verdict::NonCompliant)]
+#[case::no_labels_yet(MustHave, json!({"labels": {"a": "1"}}), json!({}), Verdict::NonCompliant)]
+#[case::last_applied_is_not_content(MustOnlyHave, json!({"annotations": {"a": "1"}}), json!({"annotations": {"a": "1", "kubectl.kubernetes.io/last-applied-configuration": "{}"}}), Verdict::Compliant)]
+#[case::last_applied_in_the_policy(MustHave, json!({"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}}), json!({}), Verdict::Compliant)]
+#[case::security_context_stays(MustOnlyHave, json!({"annotations": {"a": "1"}}), json!({"annotations": {"a": "1", "openshift.io/sa.scc.mcs": "s0"}}), Verdict::Compliant)]
+#[case::security_context_of_the_policy_wins(MustOnlyHave, json!({"annotations": {"openshift.io/sa.scc.mcs": "s1"}}), json!({"annotations": {"openshift.io/sa.scc.mcs": "s0"}}), Verdict::NonCompliant)]
+#[case::other_metadata_is_ignored(MustOnlyHave, json!({"generation": 3, "finalizers": ["x"]}), json!({"generation": 4}), Verdict::Compliant)]
+#[case::null_annotations_do_not_care(MustHave, json!({"annotations": null}), json!({"annotations": {"a": "1"}}), Verdict::Compliant)]
 fn metadata(
     #[case] compliance: ComplianceType,
     #[case] wanted: Value,
     #[case] live: Value,
-    #[case] expected: Says,
+    #[case] expected: Verdict,
 ) {
     let comparison = compared(compliance, &with_metadata(&wanted), &with_metadata(&live));
-    assert_eq!(says(&comparison), expected, "{comparison:#?}");
+    assert_eq!(verdict_of(&comparison), expected, "{comparison:#?}");
 }
 
 #[rstest]
@@ -176,10 +176,10 @@ fn metadata_compliance_type_applies_to_metadata_only() {
             compliance,
             metadata_compliance: Some(metadata),
         };
-        says(&compare(desired, &live))
+        verdict_of(&compare(desired, &live))
     };
-    assert_eq!(judged(MustOnlyHave, MustHave), Says::Compliant);
-    assert_eq!(judged(MustHave, MustOnlyHave), Says::NonCompliant);
+    assert_eq!(judged(MustOnlyHave, MustHave), Verdict::Compliant);
+    assert_eq!(judged(MustHave, MustOnlyHave), Verdict::NonCompliant);
 }
 
 #[test]
@@ -205,21 +205,21 @@ fn secret(fields: &Value) -> Value {
 }
 
 #[rstest]
-#[case::equal(MustHave, json!({"stringData": {"a": "text"}}), json!({"data": {"a": "dGV4dA=="}}), Says::Compliant)]
-#[case::more_keys(MustHave, json!({"stringData": {"a": "text"}}), json!({"data": {"a": "dGV4dA==", "b": "/w=="}}), Says::Compliant)]
-#[case::more_keys_exactly(MustOnlyHave, json!({"stringData": {"a": "text"}}), json!({"data": {"a": "dGV4dA==", "b": "eA=="}}), Says::NonCompliant)]
-#[case::equal_exactly(MustOnlyHave, json!({"stringData": {"a": "text"}}), json!({"data": {"a": "dGV4dA=="}}), Says::Compliant)]
-#[case::other_text(MustHave, json!({"stringData": {"a": "other"}}), json!({"data": {"a": "dGV4dA=="}}), Says::NonCompliant)]
-#[case::no_data(MustHave, json!({"stringData": {"a": "text"}}), json!({}), Says::NonCompliant)]
-#[case::data_as_it_is(MustHave, json!({"data": {"a": "dGV4dA=="}}), json!({"data": {"a": "dGV4dA==", "b": "eA=="}}), Says::Compliant)]
+#[case::equal(MustHave, json!({"stringData": {"a": "text"}}), json!({"data": {"a": "dGV4dA=="}}), Verdict::Compliant)]
+#[case::more_keys(MustHave, json!({"stringData": {"a": "text"}}), json!({"data": {"a": "dGV4dA==", "b": "/w=="}}), Verdict::Compliant)]
+#[case::more_keys_exactly(MustOnlyHave, json!({"stringData": {"a": "text"}}), json!({"data": {"a": "dGV4dA==", "b": "eA=="}}), Verdict::NonCompliant)]
+#[case::equal_exactly(MustOnlyHave, json!({"stringData": {"a": "text"}}), json!({"data": {"a": "dGV4dA=="}}), Verdict::Compliant)]
+#[case::other_text(MustHave, json!({"stringData": {"a": "other"}}), json!({"data": {"a": "dGV4dA=="}}), Verdict::NonCompliant)]
+#[case::no_data(MustHave, json!({"stringData": {"a": "text"}}), json!({}), Verdict::NonCompliant)]
+#[case::data_as_it_is(MustHave, json!({"data": {"a": "dGV4dA=="}}), json!({"data": {"a": "dGV4dA==", "b": "eA=="}}), Verdict::Compliant)]
 fn secrets(
     #[case] compliance: ComplianceType,
     #[case] wanted: Value,
     #[case] live: Value,
-    #[case] expected: Says,
+    #[case] expected: Verdict,
 ) {
     assert_eq!(
-        says(&compared(compliance, &secret(&wanted), &secret(&live))),
+        verdict_of(&compared(compliance, &secret(&wanted), &secret(&live))),
         expected
     );
 }

@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{Says, compared, map, says};
+use super::{Verdict, compared, map, verdict_of};
 use crate::evaluate::compare::ComplianceType::{self, MustHave, MustNotHave, MustOnlyHave};
 use crate::evaluate::compare::equal::{deep, lists};
 use crate::evaluate::compare::{
@@ -101,13 +101,13 @@ proptest! {
         prop_assume!(first.error.is_none());
         let written = first.to_write(&live);
         let second = compared(compliance, &wanted, &written);
-        prop_assert_eq!(says(&second), Says::Compliant, "{:#?}", second);
+        prop_assert_eq!(verdict_of(&second), Verdict::Compliant, "{:#?}", second);
         prop_assert_eq!(second.candidate, written);
     }
 
     #[test]
     fn object_complies_with_itself(compliance in types(), live in object()) {
-        prop_assert_eq!(says(&compared(compliance, &live, &live)), Says::Compliant);
+        prop_assert_eq!(verdict_of(&compared(compliance, &live, &live)), Verdict::Compliant);
         let definition = map(live.clone());
         let desired = DesiredContent { definition: &definition, compliance, metadata_compliance: None };
         prop_assert!(matches(desired, &live));
@@ -117,7 +117,7 @@ proptest! {
     fn list_order_never_matters(compliance in types(), wanted in object(), live in object()) {
         let straight = compared(compliance, &wanted, &live);
         let turned = compared(compliance, &wanted, &reversed(&live, false));
-        prop_assert_eq!(says(&straight), says(&turned));
+        prop_assert_eq!(verdict_of(&straight), verdict_of(&turned));
     }
 
     #[test]
