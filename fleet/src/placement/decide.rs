@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use reeve_api::ocm::PlacementStatus;
-use reeve_api::ocm::{Placement, PlacementDecision};
+use reeve_api::ocm::{Placement, PlacementDecision, PlacementStatus};
 use reeve_go_compat::labels;
 use reeve_runtime::object::ObjectKey;
 

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::ResourceExt;
-use reeve_api::ocm::ManagedCluster;
-use reeve_api::ocm::{DecisionGroupStatus, GroupStrategy};
-use reeve_api::ocm::{GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL};
+use reeve_api::ocm::{
+    DecisionGroupStatus, GROUP_INDEX_LABEL, GROUP_NAME_LABEL, GroupStrategy, ManagedCluster,
+    PLACEMENT_LABEL,
+};
 
 use super::messages;
 use super::schedule::Verdict;

@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
-use reeve_api::ocm::{self, Placement};
-use reeve_api::ocm::{DecisionGroupStatus, PlacementStatus};
+use reeve_api::ocm::{self, DecisionGroupStatus, Placement, PlacementStatus};
 
 use super::membership::Availability;
 use super::messages;

@@ -84,11 +84,11 @@ pub(super) fn add(choice: Choice, built: &Built, jobs: &mut Jobs) -> Result<()> 
                 Choice::Both => server == Server::Real || name != PACKAGING,
             };
             if is_chosen {
-                let (jobs, job) = match server {
-                    Server::Real => (&mut jobs.serial, job(built, program, server)),
-                    Server::Embedded => (&mut jobs.parallel, job(built, program, server)),
+                let lane = match server {
+                    Server::Real => &mut jobs.serial,
+                    Server::Embedded => &mut jobs.parallel,
                 };
-                jobs.push_back(job);
+                lane.push_back(job(built, program, server));
             }
         }
     }

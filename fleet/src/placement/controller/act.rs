@@ -8,9 +8,10 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch as Body, PatchParams, PostParams, Preconditions};
-use reeve_api::ocm::PlacementDecisionFields;
-use reeve_api::ocm::PlacementStatus;
-use reeve_api::ocm::{ClusterDecision, Placement, PlacementDecision, PlacementDecisionStatus};
+use reeve_api::ocm::{
+    ClusterDecision, Placement, PlacementDecision, PlacementDecisionFields,
+    PlacementDecisionStatus, PlacementStatus,
+};
 use reeve_runtime::object::{ObjectKey, StatusReason};
 use reeve_runtime::watch::Cached;
 use serde_json::{Map, Value, json};

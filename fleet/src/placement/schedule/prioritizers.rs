@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use reeve_api::ocm::AddOnScore;
-use reeve_api::ocm::ManagedCluster;
+use reeve_api::ocm::{AddOnScore, ManagedCluster};
 use reeve_go_compat::quantity::Quantity;
 use reeve_runtime::object::ObjectKey;
 use serde_json::Value;

@@ -4,8 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jiff::{SignedDuration, Timestamp};
-use reeve_api::ocm::Toleration;
-use reeve_api::ocm::{ManagedCluster, Taint};
+use reeve_api::ocm::{ManagedCluster, Taint, Toleration};
 
 use super::super::messages;
 use super::earliest;
