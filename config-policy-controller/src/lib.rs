@@ -31,5 +31,5 @@ pub use dryrun::{Report, evaluate};
 pub use error::Error;
 pub use evaluate::selectors::namespaces::TerminatingInclusion;
 pub use manager::{ClusterClients, ReconcilerDeps, run, start_reconciler};
-pub use metrics::PolicyMetrics;
+pub use metrics::{METRICS, PolicyMetrics};
 pub use uninstall::UninstallWatch;

@@ -10,10 +10,57 @@ use prometheus_client::metrics::gauge::Gauge;
 use reeve_api::Compliance;
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_api::names::PARENT_POLICY_LABEL;
-use reeve_runtime::metrics::{Metrics, OwnedFamily};
+use reeve_runtime::metrics::{Description, Metrics, OwnedFamily};
 use reeve_runtime::object::ObjectKey;
 
 type Seconds = Counter<f64, AtomicU64>;
+
+const GOVERNANCE: Description = Description::gauge(
+    "cluster_policy_governance_info",
+    &["kind", "policy", "policy_namespace", "severity"],
+    "The compliance status of the policy. 0 == Compliant. 1 == NonCompliant. -1 == Unknown/Pending",
+);
+const EVALUATIONS: Description = Description::counter(
+    "config_policy_evaluation",
+    &["name"],
+    "The total number of evaluations of the policy",
+);
+const EVALUATION_SECONDS: Description = Description::counter(
+    "config_policy_evaluation_seconds",
+    &["name"],
+    "The total seconds taken while evaluating the policy",
+);
+const COMPARISONS: Description = Description::counter(
+    "compare_objects_evaluation",
+    &["config_policy_name", "namespace", "object"],
+    "The total number of comparisons of an object with a policy",
+);
+const COMPARISON_SECONDS: Description = Description::counter(
+    "compare_objects_seconds",
+    &["config_policy_name", "namespace", "object"],
+    "The total seconds taken while comparing an object with a policy",
+);
+const USER_ERRORS: Description = Description::counter(
+    "policy_user_errors",
+    &["policy", "template", "type"],
+    "The number of user errors encountered while processing policies",
+);
+const SYSTEM_ERRORS: Description = Description::counter(
+    "policy_system_errors",
+    &["policy", "template", "type"],
+    "The number of system errors encountered while processing policies",
+);
+
+/// The metrics that only this component has.
+pub const METRICS: &[Description] = &[
+    GOVERNANCE,
+    EVALUATIONS,
+    EVALUATION_SECONDS,
+    COMPARISONS,
+    COMPARISON_SECONDS,
+    USER_ERRORS,
+    SYSTEM_ERRORS,
+];
 
 // Labels are written in the order of the fields; scripts expect the alphabet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -72,27 +119,13 @@ impl PolicyMetrics {
     /// The series, in a process's registry.
     pub fn new(metrics: &Metrics) -> Self {
         let ours = Self::default();
-        // The encoder appends `_total` to counters.
-        metrics.register(|registry| {
-            let governance = "The compliance status of the policy. 0 == Compliant. 1 == NonCompliant. -1 == Unknown/Pending";
-            registry.register("cluster_policy_governance_info", governance, ours.governance.family());
-            let evaluations = "The total number of evaluations of the policy";
-            registry.register("config_policy_evaluation", evaluations, ours.evaluations.family());
-            let seconds = "The total seconds taken while evaluating the policy";
-            registry.register(
-                "config_policy_evaluation_seconds",
-                seconds,
-                ours.evaluation_seconds.family(),
-            );
-            let comparisons = "The total number of comparisons of an object with a policy";
-            registry.register("compare_objects_evaluation", comparisons, ours.comparisons.family());
-            let seconds = "The total seconds taken while comparing an object with a policy";
-            registry.register("compare_objects_seconds", seconds, ours.comparison_seconds.family());
-            let user = "The number of user errors encountered while processing policies";
-            registry.register("policy_user_errors", user, ours.user_errors.family());
-            let system = "The number of system errors encountered while processing policies";
-            registry.register("policy_system_errors", system, ours.system_errors.family());
-        });
+        metrics.register(&GOVERNANCE, ours.governance.family());
+        metrics.register(&EVALUATIONS, ours.evaluations.family());
+        metrics.register(&EVALUATION_SECONDS, ours.evaluation_seconds.family());
+        metrics.register(&COMPARISONS, ours.comparisons.family());
+        metrics.register(&COMPARISON_SECONDS, ours.comparison_seconds.family());
+        metrics.register(&USER_ERRORS, ours.user_errors.family());
+        metrics.register(&SYSTEM_ERRORS, ours.system_errors.family());
         ours
     }
 

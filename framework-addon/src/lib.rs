@@ -45,6 +45,7 @@ use reeve_runtime::CancellationToken;
 pub use args::Args;
 use args::Command;
 pub use error::Error;
+pub use metrics::METRICS;
 
 /// Runs the add-on until `stop`, or until one of its tasks fails; a sub-command until it is done.
 pub async fn run(mut args: Args, stop: CancellationToken) -> Result<(), Error> {

@@ -2,7 +2,21 @@
 
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
-use reeve_runtime::metrics::{Metrics, OwnedFamily};
+use reeve_runtime::metrics::{Description, Metrics, OwnedFamily};
+
+const USER_ERRORS: Description = Description::counter(
+    "policy_user_errors",
+    &["policy", "template", "type"],
+    "The number of user errors encountered while processing policies",
+);
+const SYSTEM_ERRORS: Description = Description::counter(
+    "policy_system_errors",
+    &["policy", "template", "type"],
+    "The number of system errors encountered while processing policies",
+);
+
+/// The metrics that only this component has.
+pub const METRICS: &[Description] = &[USER_ERRORS, SYSTEM_ERRORS];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Series {
@@ -31,18 +45,8 @@ impl ErrorMetrics {
     /// The series, in a process's registry.
     pub fn new(metrics: &Metrics) -> Self {
         let ours = Self::default();
-        metrics.register(|registry| {
-            registry.register(
-                "policy_user_errors",
-                "The number of user errors encountered while processing policies",
-                ours.user.family(),
-            );
-            registry.register(
-                "policy_system_errors",
-                "The number of system errors encountered while processing policies",
-                ours.system.family(),
-            );
-        });
+        metrics.register(&USER_ERRORS, ours.user.family());
+        metrics.register(&SYSTEM_ERRORS, ours.system.family());
         ours
     }
 

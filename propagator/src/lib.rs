@@ -32,3 +32,4 @@ mod webhooks;
 pub use args::Args;
 pub use error::Error;
 pub use manager::run;
+pub use metrics::METRICS;

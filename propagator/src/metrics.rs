@@ -10,10 +10,42 @@ use prometheus_client::metrics::histogram::Histogram;
 use reeve_api::names::RootPolicyName;
 use reeve_api::policy::PolicyStatus;
 use reeve_api::{Compliance, Policy};
-use reeve_runtime::metrics::Metrics;
+use reeve_runtime::metrics::{Description, Metrics};
 
 use crate::index::Pair;
 use crate::replica::ReplicaFacts;
+
+const GOVERNANCE: Description = Description::gauge(
+    "policy_governance_info",
+    &["cluster_namespace", "policy", "policy_namespace", "type"],
+    "The compliance status of the named policy. 0 == Compliant. 1 == NonCompliant. -1 == Unknown/Pending",
+);
+const PROPAGATION_FAILURES: Description = Description::counter(
+    "policy_propagation_failure",
+    &["name", "namespace"],
+    "The number of failed policy propagation attempts per policy",
+);
+// The odd name is upstream's, and dashboards have it.
+const ROOT_DURATION: Description = Description::histogram(
+    "ocm_handle_root_policy_duration_seconds_bucket",
+    &[],
+    "Time the handleRootPolicy function takes to complete.",
+);
+
+/// The objects that hub templates watch.
+pub(crate) const ACTIVE_WATCHES: Description = Description::gauge(
+    "hub_templates_active_watches",
+    &[],
+    "The number of active watch API requests for Hub policy templates",
+);
+
+/// The metrics that only this component has.
+pub const METRICS: &[Description] = &[
+    GOVERNANCE,
+    PROPAGATION_FAILURES,
+    ROOT_DURATION,
+    ACTIVE_WATCHES,
+];
 
 // Labels are encoded in the order of the fields; scripts expect the alphabetical order.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -48,13 +80,7 @@ impl PropagatorMetrics {
     /// The series, in a process's registry.
     pub fn new(metrics: &Metrics) -> Self {
         let governance = Family::default();
-        metrics.register(|registry| {
-            registry.register(
-                "policy_governance_info",
-                "The compliance status of the named policy. 0 == Compliant. 1 == NonCompliant. -1 == Unknown/Pending",
-                governance.clone(),
-            );
-        });
+        metrics.register(&GOVERNANCE, governance.clone());
         Self {
             governance: Some(governance),
             ..Self::without_compliance(metrics)
@@ -68,19 +94,8 @@ impl PropagatorMetrics {
             failures: Family::default(),
             root_duration: Histogram::new(DURATION_BUCKETS),
         };
-        metrics.register(|registry| {
-            registry.register(
-                "policy_propagation_failure",
-                "The number of failed policy propagation attempts per policy",
-                ours.failures.clone(),
-            );
-            // The odd name is upstream's, and dashboards have it.
-            registry.register(
-                "ocm_handle_root_policy_duration_seconds_bucket",
-                "Time the handleRootPolicy function takes to complete.",
-                ours.root_duration.clone(),
-            );
-        });
+        metrics.register(&PROPAGATION_FAILURES, ours.failures.clone());
+        metrics.register(&ROOT_DURATION, ours.root_duration.clone());
         ours
     }
 

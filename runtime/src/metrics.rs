@@ -3,6 +3,7 @@
 //! Names and labels are those of controller-runtime, for existing dashboards.
 
 mod controllers;
+mod description;
 mod exposition;
 mod owned;
 mod process;
@@ -13,10 +14,12 @@ use parking_lot::Mutex;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::registry::Registry;
 
-pub use controllers::ControllerMetrics;
+pub use controllers::{CONTROLLER_METRICS, ControllerMetrics};
 pub(crate) use controllers::{Outcome, Worked};
+pub use description::Description;
 pub use exposition::CONTENT_TYPE;
 pub use owned::OwnedFamily;
+pub use process::PROCESS_METRICS;
 pub(crate) use process::{leads, requested, undecodable};
 
 /// A registry; clones share it.
@@ -26,18 +29,13 @@ pub struct Metrics(Arc<Mutex<Registry>>);
 impl Default for Metrics {
     /// A registry with the metrics of the process.
     fn default() -> Self {
-        let mut registry = Registry::default();
-        process::register(&mut registry);
-        Self(Arc::new(Mutex::new(registry)))
+        let metrics = Self(Arc::default());
+        process::register(&metrics);
+        metrics
     }
 }
 
 impl Metrics {
-    /// Adds metrics to the registry.
-    pub fn register<T>(&self, add: impl FnOnce(&mut Registry) -> T) -> T {
-        add(&mut self.0.lock())
-    }
-
     /// All metrics in Prometheus' text format 0.0.4: see [`CONTENT_TYPE`].
     pub fn text(&self) -> String {
         let mut text = String::new();

@@ -5,6 +5,7 @@ mod files;
 mod generate;
 mod hub;
 mod image;
+mod metrics;
 mod modules;
 mod rbac;
 mod record;

@@ -5,9 +5,30 @@ use std::time::{Duration, Instant};
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
-use reeve_runtime::metrics::Metrics;
+use reeve_runtime::metrics::{Description, Metrics};
 
 use super::schedule::StepEnd;
+
+const SCHEDULING: Description = Description::histogram(
+    "scheduling_scheduling_duration_seconds",
+    &["name"],
+    "How long it takes to choose the clusters of a placement",
+);
+const BINDING: Description = Description::histogram(
+    "scheduling_bind_duration_seconds",
+    &["name"],
+    "How long it takes to write the decisions of a placement",
+);
+const EXPRESSIONS: Description = Description::histogram(
+    "scheduling_cel_runtime_duration_seconds",
+    &["name"],
+    "How long it takes to evaluate the expressions of a placement",
+);
+const PLUGINS: Description = Description::histogram(
+    "scheduling_plugin_duration_seconds",
+    &["name", "plugin_name", "plugin_type"],
+    "How long a filter or a prioritizer takes for a placement",
+);
 
 const NAME: &str = "placement_scheduling";
 
@@ -53,28 +74,10 @@ impl PlacementMetrics {
     /// Registers the histograms with a process's registry.
     pub fn new(metrics: &Metrics) -> Self {
         let ours = Self::default();
-        metrics.register(|registry| {
-            registry.register(
-                "scheduling_scheduling_duration_seconds",
-                "How long it takes to choose the clusters of a placement",
-                ours.scheduling.clone(),
-            );
-            registry.register(
-                "scheduling_bind_duration_seconds",
-                "How long it takes to write the decisions of a placement",
-                ours.binding.clone(),
-            );
-            registry.register(
-                "scheduling_cel_runtime_duration_seconds",
-                "How long it takes to evaluate the expressions of a placement",
-                ours.expressions.clone(),
-            );
-            registry.register(
-                "scheduling_plugin_duration_seconds",
-                "How long a filter or a prioritizer takes for a placement",
-                ours.plugins.clone(),
-            );
-        });
+        metrics.register(&SCHEDULING, ours.scheduling.clone());
+        metrics.register(&BINDING, ours.binding.clone());
+        metrics.register(&EXPRESSIONS, ours.expressions.clone());
+        metrics.register(&PLUGINS, ours.plugins.clone());
         ours
     }
 

@@ -8,6 +8,7 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::Inner;
+use crate::metrics::ACTIVE_WATCHES;
 
 /// The collector of the gauge.
 pub(super) struct WatchedObjects(pub(super) Weak<Inner>);
@@ -22,12 +23,6 @@ impl Collector for WatchedObjects {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), fmt::Error> {
         let count = self.0.upgrade().map_or(0, |inner| inner.watched_objects());
         let gauge = ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
-        let encoder = encoder.encode_descriptor(
-            "hub_templates_active_watches",
-            "The number of active watch API requests for Hub policy templates",
-            None,
-            gauge.metric_type(),
-        )?;
-        gauge.encode(encoder)
+        gauge.encode(ACTIVE_WATCHES.encode(&mut encoder)?)
     }
 }

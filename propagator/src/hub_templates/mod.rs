@@ -154,7 +154,7 @@ impl HubTemplates {
     /// Adds the gauge of watched objects to the registry.
     pub fn register(&self, metrics: &Metrics) {
         let gauge = gauge::WatchedObjects(Arc::downgrade(&self.0));
-        metrics.register(|registry| registry.register_collector(Box::new(gauge)));
+        metrics.register_collector(gauge);
     }
 
     /// Stops all watches of a replica that is deleted or has no templates.

@@ -8,7 +8,22 @@ use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric};
 use prometheus_client::metrics::gauge::ConstGauge;
 
 use super::Inner;
+use crate::metrics::Description;
 use crate::queue::Key;
+
+const WATCHES: Description = Description::gauge(
+    "reeve_dependency_watches",
+    &[],
+    "Watches that are open for objects that policies read",
+);
+const OBJECTS: Description = Description::gauge(
+    "reeve_dependency_objects",
+    &[],
+    "Objects that are kept because policies read them or others of their kind",
+);
+
+/// The metrics of the watches of what policies read.
+pub const DEPENDENCY_METRICS: &[Description] = &[WATCHES, OBJECTS];
 
 /// Encodes the gauges; nothing once the watches are dropped.
 pub(super) struct Gauges<R>(pub(super) Weak<Inner<R>>);
@@ -28,20 +43,11 @@ impl<R: Key> Collector for Gauges<R> {
             let state = inner.state.lock();
             (state.running.len(), state.index.objects())
         };
-        let mut gauge = |name, help, count: usize| {
+        let mut gauge = |description: &Description, count: usize| {
             let gauge = ConstGauge::new(i64::try_from(count).unwrap_or(i64::MAX));
-            let encoder = encoder.encode_descriptor(name, help, None, gauge.metric_type())?;
-            gauge.encode(encoder)
+            gauge.encode(description.encode(&mut encoder)?)
         };
-        gauge(
-            "reeve_dependency_watches",
-            "Watches that are open for objects that policies read",
-            watches,
-        )?;
-        gauge(
-            "reeve_dependency_objects",
-            "Objects that are kept because policies read them or others of their kind",
-            objects,
-        )
+        gauge(&WATCHES, watches)?;
+        gauge(&OBJECTS, objects)
     }
 }

@@ -37,6 +37,8 @@ use crate::queue::Key;
 use index::{Answer, Index, Limits, Lost, Output, Source, Target};
 use plain::Kept;
 
+pub use metrics::DEPENDENCY_METRICS;
+
 /// From this many names or selectors of a kind in one namespace on, one watch of the kind there serves all.
 pub const SHARED_WATCH_THRESHOLD: usize = 8;
 
@@ -142,7 +144,7 @@ impl<R: Key> DependencyWatches<R> {
     /// Adds gauges to the registry: how many watches are open, and how many objects they keep.
     pub fn register(&self, metrics: &Metrics) {
         let gauges = metrics::Gauges(Arc::downgrade(&self.0));
-        metrics.register(|registry| registry.register_collector(Box::new(gauges)));
+        metrics.register_collector(gauges);
     }
 
     /// How many watches are open.

@@ -9,13 +9,20 @@ use prometheus_client::metrics::family::Family;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
 use tokio_util::sync::CancellationToken;
 
-use crate::metrics::Metrics;
+use crate::metrics::{Description, Metrics};
 use crate::supervisor::Supervisor;
 use crate::writes;
 
 /// The capacity of the queue. At five a second, the slowest client's rate, that is over three minutes of events;
 /// older ones are of no use.
 const WAITING: usize = 1_000;
+
+/// Counts informational events.
+pub const INFORMATIONAL_EVENTS: Description = Description::counter(
+    "reeve_informational_events",
+    &["fate"],
+    "The number of informational events by what became of them: created, failed or dropped",
+);
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Fate {
@@ -30,13 +37,7 @@ impl EventBroadcasterMetrics {
     /// The series, in a process's registry.
     pub fn new(metrics: &Metrics) -> Self {
         let ours = Self::default();
-        metrics.register(|registry| {
-            registry.register(
-                "reeve_informational_events",
-                "The number of informational events by what became of them",
-                ours.0.clone(),
-            );
-        });
+        metrics.register(&INFORMATIONAL_EVENTS, ours.0.clone());
         for fate in ["created", "failed", "dropped"] {
             let _ = ours.0.get_or_create(&Fate { fate });
         }

@@ -18,7 +18,7 @@ use reeve_api::Compliance;
 
 use crate::hostname::hostname;
 
-pub use broadcaster::{EventBroadcaster, EventBroadcasterMetrics};
+pub use broadcaster::{EventBroadcaster, EventBroadcasterMetrics, INFORMATIONAL_EVENTS};
 
 /// The longest note that events.k8s.io accepts, in bytes.
 const LONGEST_NOTE: usize = 1024;

@@ -13,7 +13,7 @@ use prometheus_client::metrics::gauge::{ConstGauge, Gauge};
 use prometheus_client::metrics::histogram::{Histogram, exponential_buckets};
 use tokio::time::Instant;
 
-use super::Metrics;
+use super::{Description, Metrics};
 use crate::activity::Component;
 
 /// In seconds, as controller-runtime has them.
@@ -21,6 +21,83 @@ const RECONCILE_BUCKETS: [f64; 40] = [
     0.005, 0.01, 0.025, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6, 0.7, 0.8, 0.9,
     1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 15.0, 20.0,
     25.0, 30.0, 40.0, 50.0, 60.0,
+];
+
+const RECONCILES: Description = Description::counter(
+    "controller_runtime_reconcile",
+    &["controller", "result"],
+    "Total number of reconciliations per controller",
+);
+const RECONCILE_ERRORS: Description = Description::counter(
+    "controller_runtime_reconcile_errors",
+    &["controller"],
+    "Total number of reconciliation errors per controller",
+);
+const RECONCILE_SECONDS: Description = Description::histogram(
+    "controller_runtime_reconcile_time_seconds",
+    &["controller"],
+    "Length of time per reconciliation per controller",
+);
+const ACTIVE_WORKERS: Description = Description::gauge(
+    "controller_runtime_active_workers",
+    &["controller"],
+    "Number of currently used workers per controller",
+);
+const MAX_WORKERS: Description = Description::gauge(
+    "controller_runtime_max_concurrent_reconciles",
+    &["controller"],
+    "Maximum number of concurrent reconciles per controller",
+);
+const ADDS: Description = Description::counter(
+    "workqueue_adds",
+    &["controller", "name"],
+    "Total number of adds handled by workqueue",
+);
+const DEPTH: Description = Description::gauge(
+    "workqueue_depth",
+    &["controller", "name"],
+    "Current depth of workqueue",
+);
+const WAITS: Description = Description::histogram(
+    "workqueue_queue_duration_seconds",
+    &["controller", "name"],
+    "How long in seconds an item stays in workqueue before being requested",
+);
+const WORKS: Description = Description::histogram(
+    "workqueue_work_duration_seconds",
+    &["controller", "name"],
+    "How long in seconds processing an item from workqueue takes",
+);
+const RETRIES: Description = Description::counter(
+    "workqueue_retries",
+    &["controller", "name"],
+    "Total number of retries handled by workqueue",
+);
+const UNFINISHED: Description = Description::gauge(
+    "workqueue_unfinished_work_seconds",
+    &["controller", "name"],
+    "How many seconds of work has been done that is in progress and hasn't been observed by work_duration",
+);
+const LONGEST_RUNNING: Description = Description::gauge(
+    "workqueue_longest_running_processor_seconds",
+    &["controller", "name"],
+    "How many seconds has the longest running processor for workqueue been running",
+);
+
+/// The metrics of every controller and its queue.
+pub const CONTROLLER_METRICS: &[Description] = &[
+    RECONCILES,
+    RECONCILE_ERRORS,
+    RECONCILE_SECONDS,
+    ACTIVE_WORKERS,
+    MAX_WORKERS,
+    ADDS,
+    DEPTH,
+    WAITS,
+    WORKS,
+    RETRIES,
+    UNFINISHED,
+    LONGEST_RUNNING,
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -124,60 +201,17 @@ impl ControllerMetrics {
     /// Registers the metrics with a process's registry.
     pub fn new(metrics: &Metrics) -> Self {
         let ours = Self::default();
-        // The encoder appends `_total` to counters.
-        metrics.register(|registry| {
-            registry.register(
-                "controller_runtime_reconcile",
-                "Total number of reconciliations per controller",
-                ours.reconciles.clone(),
-            );
-            registry.register(
-                "controller_runtime_reconcile_errors",
-                "Total number of reconciliation errors per controller",
-                ours.errors.clone(),
-            );
-            registry.register(
-                "controller_runtime_reconcile_time_seconds",
-                "Length of time per reconciliation per controller",
-                ours.seconds.clone(),
-            );
-            registry.register(
-                "controller_runtime_active_workers",
-                "Number of currently used workers per controller",
-                ours.active.clone(),
-            );
-            registry.register(
-                "controller_runtime_max_concurrent_reconciles",
-                "Maximum number of concurrent reconciles per controller",
-                ours.workers.clone(),
-            );
-            registry.register(
-                "workqueue_adds",
-                "Total number of adds handled by workqueue",
-                ours.adds.clone(),
-            );
-            registry.register(
-                "workqueue_depth",
-                "Current depth of workqueue",
-                ours.depth.clone(),
-            );
-            registry.register(
-                "workqueue_queue_duration_seconds",
-                "How long in seconds an item stays in workqueue before being requested",
-                ours.waits.clone(),
-            );
-            registry.register(
-                "workqueue_work_duration_seconds",
-                "How long in seconds processing an item from workqueue takes",
-                ours.works.clone(),
-            );
-            registry.register(
-                "workqueue_retries",
-                "Total number of retries handled by workqueue",
-                ours.retries.clone(),
-            );
-            registry.register_collector(Box::new(ours.running.clone()));
-        });
+        metrics.register(&RECONCILES, ours.reconciles.clone());
+        metrics.register(&RECONCILE_ERRORS, ours.errors.clone());
+        metrics.register(&RECONCILE_SECONDS, ours.seconds.clone());
+        metrics.register(&ACTIVE_WORKERS, ours.active.clone());
+        metrics.register(&MAX_WORKERS, ours.workers.clone());
+        metrics.register(&ADDS, ours.adds.clone());
+        metrics.register(&DEPTH, ours.depth.clone());
+        metrics.register(&WAITS, ours.waits.clone());
+        metrics.register(&WORKS, ours.works.clone());
+        metrics.register(&RETRIES, ours.retries.clone());
+        metrics.register_collector(ours.running.clone());
         ours
     }
 
@@ -288,25 +322,18 @@ impl Running {
 impl Collector for Running {
     fn encode(&self, mut encoder: DescriptorEncoder<'_>) -> Result<(), std::fmt::Error> {
         let running = self.0.lock();
-        let mut gauge = |name, help, seconds: fn(&BTreeSet<Instant>) -> Duration| {
-            let kind = ConstGauge::new(0.0).metric_type();
-            let mut metric = encoder.encode_descriptor(name, help, None, kind)?;
+        let mut gauge = |description: &Description, seconds: fn(&BTreeSet<Instant>) -> Duration| {
+            let mut metric = description.encode(&mut encoder)?;
             for (controller, of) in running.iter() {
                 let gauge = ConstGauge::new(seconds(of).as_secs_f64());
                 gauge.encode(metric.encode_family(&Workqueue::of(controller))?)?;
             }
             Ok(())
         };
-        gauge(
-            "workqueue_unfinished_work_seconds",
-            "How many seconds of work has been done that is in progress and hasn't been observed by work_duration",
-            |of| of.iter().map(Instant::elapsed).sum(),
-        )?;
-        gauge(
-            "workqueue_longest_running_processor_seconds",
-            "How many seconds has the longest running processor for workqueue been running",
-            |of| of.first().map(Instant::elapsed).unwrap_or_default(),
-        )
+        gauge(&UNFINISHED, |of| of.iter().map(Instant::elapsed).sum())?;
+        gauge(&LONGEST_RUNNING, |of| {
+            of.first().map(Instant::elapsed).unwrap_or_default()
+        })
     }
 }
 

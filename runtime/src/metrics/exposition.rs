@@ -68,7 +68,7 @@ mod tests {
     use prometheus_client::metrics::gauge::Gauge;
     use prometheus_client::metrics::histogram::Histogram;
 
-    use crate::metrics::Metrics;
+    use crate::metrics::{Description, Metrics};
 
     #[test]
     fn series_are_written_as_by_gos_library() {
@@ -78,16 +78,21 @@ mod tests {
             Counter::<f64, std::sync::atomic::AtomicU64>::default(),
         );
         let (watches, took) = (Gauge::<i64>::default(), Histogram::new([0.005, 2.5, 10.0]));
-        metrics.register(|registry| {
-            registry.register("failures", "How many failed", failures.clone());
-            registry.register("spent_seconds", "Time spent", seconds.clone());
-            registry.register("watches", "How many watch.", watches.clone());
-            registry.register("took", "How long it took", took.clone());
-        });
+        let failed = Description::counter("failures", &["kind"], "How many failed");
+        metrics.register(&failed, failures.clone());
+        let spent = Description::counter("spent_seconds", &[], "Time spent");
+        metrics.register(&spent, seconds.clone());
+        let watching = Description::gauge("watches", &[], "How many watch.");
+        metrics.register(&watching, watches.clone());
+        let taken = Description::histogram("took", &[], "How long it took");
+        metrics.register(&taken, took.clone());
         let timed = Family::<Vec<(String, String)>, Histogram>::new_with_constructor(|| {
             Histogram::new([3.0])
         });
-        metrics.register(|registry| registry.register("timed", "Timed", timed.clone()));
+        metrics.register(
+            &Description::histogram("timed", &[], "Timed"),
+            timed.clone(),
+        );
         let label = |value: &str| vec![("name".to_owned(), value.to_owned())];
         failures.get_or_create(&label("a b.0")).inc_by(3);
         failures.get_or_create(&label("le=\"1.0")).inc();

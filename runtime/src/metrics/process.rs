@@ -6,7 +6,8 @@ use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
-use prometheus_client::registry::Registry;
+
+use super::{Description, Metrics};
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Request {
@@ -30,22 +31,29 @@ static REQUESTS: LazyLock<Family<Request, Counter>> = LazyLock::new(Family::defa
 static LEADING: LazyLock<Family<Lease, Gauge>> = LazyLock::new(Family::default);
 static UNDECODABLE: LazyLock<Family<Watched, Counter>> = LazyLock::new(Family::default);
 
-pub(super) fn register(registry: &mut Registry) {
-    registry.register(
-        "rest_client_requests",
-        "Number of HTTP requests, partitioned by status code, method, and host",
-        REQUESTS.clone(),
-    );
-    registry.register(
-        "leader_election_master_status",
-        "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master",
-        LEADING.clone(),
-    );
-    registry.register(
-        "reeve_watch_undecodable",
-        "Number of objects and events of watches that could not be decoded, partitioned by kind",
-        UNDECODABLE.clone(),
-    );
+const REQUESTS_TOTAL: Description = Description::counter(
+    "rest_client_requests",
+    &["code", "host", "method"],
+    "Number of HTTP requests, partitioned by status code, method, and host",
+);
+const MASTER_STATUS: Description = Description::gauge(
+    "leader_election_master_status",
+    &["name"],
+    "Gauge of if the reporting system is master of the relevant lease, 0 indicates backup, 1 indicates master",
+);
+const WATCH_UNDECODABLE: Description = Description::counter(
+    "reeve_watch_undecodable",
+    &["kind"],
+    "Number of objects and events of watches that could not be decoded, partitioned by kind",
+);
+
+/// The metrics of the process, whichever controllers it has.
+pub const PROCESS_METRICS: &[Description] = &[REQUESTS_TOTAL, MASTER_STATUS, WATCH_UNDECODABLE];
+
+pub(super) fn register(metrics: &Metrics) {
+    metrics.register(&REQUESTS_TOTAL, REQUESTS.clone());
+    metrics.register(&MASTER_STATUS, LEADING.clone());
+    metrics.register(&WATCH_UNDECODABLE, UNDECODABLE.clone());
 }
 
 /// Counts a request to `host` (`name:port`); `code` is absent when no answer came.

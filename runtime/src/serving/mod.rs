@@ -24,7 +24,7 @@ use crate::probes::Probes;
 use crate::supervisor::Supervisor;
 use authorize::Authorizer;
 
-pub use authorize::ReviewClients;
+pub use authorize::{METRICS_AUTHORIZATIONS, ReviewClients};
 pub use openshift::{Settled, openshift_tls_settings};
 pub use profile::{TLS_PROFILE, tls_settings};
 pub use tls::TlsError;

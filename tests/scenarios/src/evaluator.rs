@@ -282,16 +282,26 @@ impl Controller {
         http_get(&format!("http://{}/{page}", self.probes)).await
     }
 
+    /// The page of its metrics.
+    pub async fn metrics(&self) -> Result<String> {
+        metrics_page(&self.metrics_url()).await
+    }
+
     /// The lines of a metric whose labels contain each of `labels` (`name="x"`), with their values.
     pub async fn metric(&self, name: &str, labels: &[&str]) -> Result<Vec<(String, f64)>> {
         series(&self.metrics_url(), name, labels).await
     }
 }
 
-/// The lines of a metric on a page whose labels contain each of `labels`, with their values.
-pub(crate) async fn series(url: &str, name: &str, labels: &[&str]) -> Result<Vec<(String, f64)>> {
+async fn metrics_page(url: &str) -> Result<String> {
     let (code, page) = http_get(url).await?;
     ensure!(code == 200, "the metrics page answers {code}: {page}");
+    Ok(page)
+}
+
+/// The lines of a metric on a page whose labels contain each of `labels`, with their values.
+pub(crate) async fn series(url: &str, name: &str, labels: &[&str]) -> Result<Vec<(String, f64)>> {
+    let page = metrics_page(url).await?;
     let series = page.lines().filter(|line| {
         let rest = line.strip_prefix(name);
         rest.is_some_and(|rest| rest.starts_with(['{', ' ']))

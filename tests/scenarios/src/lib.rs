@@ -2,6 +2,7 @@
 //! test.
 
 mod addon;
+mod documented_metrics;
 mod evaluator;
 mod governed;
 pub mod guarded;
@@ -20,6 +21,7 @@ mod text;
 mod wait;
 
 pub use addon::{ADDON, Addon, Agents, Mode, Place, holds, install, make_namespace};
+pub use documented_metrics::all_metrics_are_documented;
 pub use evaluator::{Controller, Evaluator, Pair, install_test_crds, namespace};
 pub use governed::{Governed, history};
 pub use harness::{

@@ -27,7 +27,7 @@ use tokio::time::Instant;
 use zeroize::Zeroizing;
 
 use crate::client::{self, ClientError, ClientOptions};
-use crate::metrics::Metrics;
+use crate::metrics::{Description, Metrics};
 use cache::{Answer, Cache, TokenDigest, digest};
 use places::{Place, Places};
 use review::{TokenVerdict, review};
@@ -83,6 +83,13 @@ struct Labels {
     result: &'static str,
 }
 
+/// Counts requests for metrics over HTTPS.
+pub const METRICS_AUTHORIZATIONS: Description = Description::counter(
+    "reeve_metrics_authorization",
+    &["result"],
+    "Requests for metrics over HTTPS by what came of them: allowed, denied, unknown, throttled or failed",
+);
+
 /// Authorizes readers of metrics; clones share the cache.
 #[derive(Clone)]
 pub(super) struct Authorizer {
@@ -99,13 +106,7 @@ impl Authorizer {
         let mut key = [0; 32];
         getrandom::fill(&mut key)?;
         let results = Family::<Labels, Counter>::default();
-        metrics.register(|registry| {
-            registry.register(
-                "reeve_metrics_authorization",
-                "Requests for metrics over HTTPS by what came of them: allowed, denied, unknown, throttled or failed",
-                results.clone(),
-            );
-        });
+        metrics.register(&METRICS_AUTHORIZATIONS, results.clone());
         Ok(Self {
             clients,
             key,

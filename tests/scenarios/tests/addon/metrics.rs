@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::{Agents, Mode, Replicated, configuration, within};
+use reeve_scenarios::{
+    Agents, Mode, Replicated, all_metrics_are_documented, configuration, within,
+};
 use serde_json::json;
 
 const USER: &str = "policy_user_errors_total";
@@ -12,6 +14,7 @@ const SYSTEM: &str = "policy_system_errors_total";
 /// Lines with both, as someone who searches the page finds them.
 async fn lines(policy: &Replicated<'_>, metric: &str) -> Result<Vec<String>> {
     let page = policy.place().addon.metrics().await?;
+    all_metrics_are_documented(&page)?;
     let found = page
         .lines()
         .filter(|line| line.contains(metric) && line.contains(policy.name()));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use reeve_scenarios::{Evaluator, same, spec, within};
+use reeve_scenarios::{Evaluator, all_metrics_are_documented, same, spec, within};
 use serde_json::json;
 
 const GAUGE: (&str, &[&str]) = (
@@ -65,6 +65,7 @@ pub(crate) async fn metrics(world: Arc<Evaluator>) -> Result<()> {
         same("the gauge", value(GAUGE.0, GAUGE.1).await?, 0.0)
     })
     .await?;
+    all_metrics_are_documented(&world.controller().metrics().await?)?;
     policy.remove().await?;
     within("all series are gone", || async {
         for (name, labels) in COUNTERS.into_iter().chain([(GAUGE.0, &GAUGE.1[..2])]) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
+use reeve_scenarios::all_metrics_are_documented;
 use reeve_testkit::world::{decide, register};
 use reeve_testkit::{eventually, http_get};
 use serde_json::json;
@@ -132,6 +133,8 @@ pub(crate) async fn compliance(hubs: Arc<Hubs>) -> Result<()> {
         let spec = json!({ "spec": { "disabled": disabled } });
         hub.patch(API, "Policy", Some(NAMESPACE), "p", spec).await
     };
+    let page = format!("http://127.0.0.1:{}/metrics", running.metrics);
+    all_metrics_are_documented(&http_get(&page).await?.1)?;
     disable(true).await?;
     reports(running.metrics, None, None).await?;
     disable(false).await?;
