@@ -90,16 +90,20 @@ impl Quantity {
         })
     }
 
-    /// The amount in billionths; `None` if it does not fit 127 bits.
+    /// The amount in billionths, rounded away from zero as Kubernetes does; `None` if it does not fit 127 bits.
     pub fn nanos(self) -> Option<i128> {
         let base = self.without_binary()?;
-        let power = self.ten.checked_add(9)?;
-        let factor = 10_i128.checked_pow(power.unsigned_abs())?;
-        if power < 0 {
-            Some(base / factor)
-        } else {
-            base.checked_mul(factor)
+        if base == 0 {
+            return Some(0);
         }
+        let power = self.ten.checked_add(9)?;
+        let factor = 10_i128.checked_pow(power.unsigned_abs());
+        if power >= 0 {
+            return base.checked_mul(factor?);
+        }
+        // Without a factor the amount is far below a billionth.
+        let (whole, rest) = factor.map_or((0, base), |factor| (base / factor, base % factor));
+        Some(whole + rest.signum())
     }
 
     /// As an API server writes it again; `None` if it stays as it was written, because it is in that form but for signs
@@ -219,6 +223,12 @@ mod tests {
     #[case("0.5Gi", Some(536_870_912_000_000_000))]
     #[case("1e3", Some(1_000_000_000_000))]
     #[case("1n", Some(1))]
+    #[case("0.1n", Some(1))]
+    #[case("-0.1n", Some(-1))]
+    #[case("1.5n", Some(2))]
+    #[case("1e-100", Some(1))]
+    #[case("0e2147483647", Some(0))]
+    #[case("1e2147483647", None)]
     #[case("99999999999999999999999999999999999999Ei", None)]
     #[case("x", None)]
     fn quantity_has_number_of_billionths(#[case] text: &str, #[case] amount: Option<i128>) {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::assign::{Pairing, equal_scalars, identical};
 use super::equality::Equality;
-use super::quantity::{Quantity, same_amount};
+use super::quantity::{is_quantity, same_amount};
 use super::rules::ZeroRule;
 use super::sprint::same_text;
 
@@ -99,7 +99,7 @@ fn strings(merged: &str, live: Option<&Value>) -> Equality {
         Some(Value::String(live)) if same_amount(merged, live) => Equality::IfDefaulted,
         Some(Value::String(_)) | None => Equality::Different,
         // "1" wants a text; a number in its place is something else. Words (`"true"`) are not so strict.
-        Some(_) if Quantity::parse(merged).is_some() => Equality::Different,
+        Some(_) if is_quantity(merged) => Equality::Different,
         Some(live) => same_or_different(same_text(&Value::String(merged.to_owned()), live)),
     }
 }

@@ -32,7 +32,7 @@ pub use rules::ComplianceType;
 use {
     equality::Equality,
     object::Comparison,
-    quantity::Quantity,
+    quantity::is_quantity,
     rules::ZeroRule,
     sprint::{go_type, sprint},
 };

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::evaluate::compare::{Quantity, same_amount, sprint};
+use crate::evaluate::compare::{is_quantity, same_amount, sprint};
 
 fn answers(text: &str) -> Vec<(Value, Value)> {
     let entries: Vec<Value> = serde_json::from_str(text).unwrap();
@@ -30,16 +30,8 @@ fn quantities_are_those_of_kubernetes() {
         let has_digits = |text: &str| text.contains(|c: char| c.is_ascii_digit());
         // A text without digits is a word, whatever Kubernetes makes of it.
         let expected = |text: &str, parses: &Value| parses.as_bool().unwrap() && has_digits(text);
-        assert_eq!(
-            Quantity::parse(left).is_some(),
-            expected(left, &answer[0]),
-            "{left:?}"
-        );
-        assert_eq!(
-            Quantity::parse(right).is_some(),
-            expected(right, &answer[1]),
-            "{right:?}"
-        );
+        assert_eq!(is_quantity(left), expected(left, &answer[0]), "{left:?}");
+        assert_eq!(is_quantity(right), expected(right, &answer[1]), "{right:?}");
         if has_digits(left) && has_digits(right) {
             assert_eq!(
                 same_amount(left, right),
