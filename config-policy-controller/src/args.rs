@@ -62,7 +62,7 @@ pub struct UninstallArgs {
     /// The cluster's kubeconfig. Absent: KUBECONFIG, the Pod's service account, ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Logging.
+    /// The flags of logging.
     #[command(flatten)]
     pub log: LogArgs,
 }
@@ -181,7 +181,7 @@ pub struct ControllerArgs {
     /// TLS settings.
     #[command(flatten)]
     pub tls: TlsArgs,
-    /// Logging.
+    /// The flags of logging.
     #[command(flatten)]
     pub log: LogArgs,
 }

@@ -36,7 +36,7 @@ pub struct UninstallArgs {
     /// The cluster's kubeconfig. Absent: KUBECONFIG, the Pod's service account, ~/.kube/config.
     #[arg(long, value_parser = any_path(), value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
-    /// Logging.
+    /// The flags of logging.
     #[command(flatten)]
     pub log: LogArgs,
 }
@@ -119,7 +119,7 @@ pub struct Args {
     /// TLS settings.
     #[command(flatten)]
     pub tls: TlsArgs,
-    /// Logging.
+    /// The flags of logging.
     #[command(flatten)]
     pub log: LogArgs,
 }

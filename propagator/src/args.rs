@@ -85,7 +85,7 @@ pub struct Args {
     /// TLS settings.
     #[command(flatten)]
     pub tls: TlsArgs,
-    /// Logging.
+    /// The flags of logging.
     #[command(flatten)]
     pub log: LogArgs,
 }

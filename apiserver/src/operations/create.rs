@@ -1,4 +1,4 @@
-//! Creates.
+//! Handles requests that create an object.
 
 use std::sync::Arc;
 

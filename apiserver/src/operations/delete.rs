@@ -1,4 +1,4 @@
-//! Deletions.
+//! Handles requests that delete objects.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! Lists.
+//! Handles requests that list objects.
 
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use base64::{DecodeError, Engine as _};

@@ -1,4 +1,4 @@
-//! Patches.
+//! Handles requests that patch an object.
 
 use serde_json::{Value, json};
 

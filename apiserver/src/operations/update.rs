@@ -1,4 +1,4 @@
-//! Replacing.
+//! Handles requests that replace an object.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Watching.
+//! Handles requests that watch objects.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -20,7 +20,7 @@ struct Args {
     /// The program. It is called by the name governance-policy-framework-addon. Absent: Reeve.
     #[arg(long)]
     binary: Option<PathBuf>,
-    /// Policies.
+    /// How many policies.
     #[arg(long, default_value_t = 200)]
     policies: usize,
     /// Templates of each of them.

@@ -1,4 +1,4 @@
-//! Checksums.
+//! The functions of checksums: `adler32sum`, `sha1sum` and the others.
 
 use sha1::Digest as _;
 use sha1::Sha1;

@@ -1,4 +1,4 @@
-//! Cases 18 and 20: kinds that come and go, that of the policies among them.
+//! Definitions of kinds that are installed and removed, that of the policies among them.
 
 use std::sync::Arc;
 use std::time::Duration;

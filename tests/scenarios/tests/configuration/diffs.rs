@@ -1,4 +1,4 @@
-//! Cases 34 and 39: what differs, and a status that has to come true.
+//! Recorded differences, and objects that must reach a status.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Cases 23, 27, 31, 32, 33, 36 and 45a: fields that are unknown, empty, zero or null.
+//! Fields that are unknown, empty, zero or null.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Cases 2, 3, 4, 7, 11, 26 and 35: kinds of many sorts, and kinds that are not there.
+//! Policies with various kinds, and with kinds that the cluster does not serve.
 
 use std::sync::Arc;
 

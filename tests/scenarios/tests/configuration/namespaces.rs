@@ -1,4 +1,4 @@
-//! Cases 14 and 19: one object in every namespace of a kind.
+//! One object in every namespace of a kind.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Cases 28, 45b and 47: how often things are looked at, and what cannot be watched.
+//! How often policies are evaluated, and kinds that cannot be watched.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

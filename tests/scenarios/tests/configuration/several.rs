@@ -1,4 +1,4 @@
-//! Cases 5 and 6: policies of several object templates.
+//! Policies of several object templates.
 
 use std::sync::Arc;
 
