@@ -6,6 +6,9 @@ use reeve_runtime::object::ObjectKey;
 use crate::index::Pair;
 use reeve_runtime::discovery::ServedKind;
 
+/// What several clusters are in events.
+pub const CLUSTERS: &str = "clusters";
+
 /// Reason and action of the events on root policies.
 pub const PROPAGATION: &str = "PolicyPropagation";
 
@@ -181,8 +184,11 @@ pub fn unresolvable(reason: &str) -> String {
 
 /// Templates could not be resolved for a cluster.
 pub fn templates_failed(cluster: &str, reason: &str) -> String {
-    format!("Failed to resolve templates for cluster {cluster}: {reason}")
+    format!("{TEMPLATES_FAILED_FOR} cluster {cluster}: {reason}")
 }
+
+/// Before the clusters for which templates could not be resolved.
+pub const TEMPLATES_FAILED_FOR: &str = "Failed to resolve templates for";
 
 /// The status of a policy set changed.
 pub fn set_updated(set: &ObjectKey) -> String {
@@ -210,20 +216,22 @@ pub fn in_cluster_namespace(root: &RootPolicyName) -> String {
 
 /// A replica was created.
 pub fn propagated(pair: &Pair) -> String {
-    let Pair { root, cluster } = pair;
-    format!(
-        "Policy {}/{} was propagated to cluster {cluster}",
-        root.namespace, root.name
-    )
+    format!("{} cluster {}", propagated_to(&pair.root), pair.cluster)
+}
+
+/// Before the clusters of created replicas.
+pub fn propagated_to(root: &RootPolicyName) -> String {
+    format!("Policy {}/{} was propagated to", root.namespace, root.name)
 }
 
 /// A replica was changed.
 pub fn updated(pair: &Pair) -> String {
-    let Pair { root, cluster } = pair;
-    format!(
-        "Policy {}/{} was updated for cluster {cluster}",
-        root.namespace, root.name
-    )
+    format!("{} cluster {}", updated_for(&pair.root), pair.cluster)
+}
+
+/// Before the clusters of changed replicas.
+pub fn updated_for(root: &RootPolicyName) -> String {
+    format!("Policy {}/{} was updated for", root.namespace, root.name)
 }
 
 /// A policy with replicas was disabled.

@@ -17,7 +17,7 @@ use kube::{Client, Resource, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_api::names::{ENCRYPTION_IV_ANNOTATION, RootPolicyName};
-use reeve_runtime::events::{EventRecorder, InformationalEvent};
+use reeve_runtime::events::{EventRecorder, InformationalEvent, SimilarEvents};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Action;
 use reeve_runtime::watch::Cached;
@@ -231,9 +231,12 @@ impl ReplicatedPolicyReconciler {
                 self.hub.enqueue_replica(key);
             }
         }
-        let note = match outcome {
-            WriteOutcome::Created => messages::propagated(pair),
-            WriteOutcome::Updated => messages::updated(pair),
+        let (note, before) = match outcome {
+            WriteOutcome::Created => (
+                messages::propagated(pair),
+                messages::propagated_to(&pair.root),
+            ),
+            WriteOutcome::Updated => (messages::updated(pair), messages::updated_for(&pair.root)),
             WriteOutcome::Nothing => return Ok(Action::AwaitChange),
             WriteOutcome::NoNamespace => {
                 self.hub.clear_written(key);
@@ -245,7 +248,8 @@ impl ReplicatedPolicyReconciler {
             }
         };
         tracing::info!(cluster = pair.cluster, policy = %pair.root, "{note}");
-        self.emit_event(root, &note, false);
+        let similar = of_cluster(pair, before, String::new());
+        self.emit_event(root, &note, false, similar);
         Ok(Action::AwaitChange)
     }
 
@@ -266,19 +270,33 @@ impl ReplicatedPolicyReconciler {
         {
             return;
         }
-        let note = messages::templates_failed(&placed_replica.pair.cluster, reason);
-        tracing::warn!(policy = %placed_replica.pair.root, "{note}");
-        self.emit_event(&placed_replica.root, &note, true);
+        let pair = &placed_replica.pair;
+        let note = messages::templates_failed(&pair.cluster, reason);
+        tracing::warn!(policy = %pair.root, "{note}");
+        let before = messages::TEMPLATES_FAILED_FOR.to_owned();
+        let similar = of_cluster(pair, before, format!(": {reason}"));
+        self.emit_event(&placed_replica.root, &note, true, similar);
     }
 
-    fn emit_event(&self, root: &Policy, note: &str, warning: bool) {
+    fn emit_event(&self, root: &Policy, note: &str, warning: bool, similar: SimilarEvents) {
         let event = InformationalEvent {
             reason: messages::PROPAGATION,
             action: messages::PROPAGATION,
             note,
             warning,
         };
-        self.events.emit_event(&object_reference(root), &event);
+        self.events
+            .emit_similar_event(&object_reference(root), &event, similar);
+    }
+}
+
+/// How the events about a root policy's clusters become one.
+fn of_cluster(pair: &Pair, before: String, after: String) -> SimilarEvents {
+    SimilarEvents {
+        subject: pair.cluster.clone(),
+        before,
+        plural: messages::CLUSTERS,
+        after,
     }
 }
 

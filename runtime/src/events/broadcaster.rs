@@ -1,14 +1,22 @@
 //! Sends informational events to the API server: creates them one after another in the background, so that no status
 //! and no compliance event ever waits behind one.
 
+use std::future::pending;
+use std::sync::Arc;
+
 use k8s_openapi::api::events::v1::Event;
 use kube::Client;
+use parking_lot::Mutex;
 use prometheus_client::encoding::EncodeLabelSet;
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use tokio::sync::Notify;
 use tokio::sync::mpsc::{Receiver, Sender, channel};
+use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::SimilarEvents;
+use super::correlation::EventCorrelator;
 use crate::metrics::{Description, Metrics};
 use crate::supervisor::Supervisor;
 use crate::writes;
@@ -21,7 +29,7 @@ const WAITING: usize = 1_000;
 pub const INFORMATIONAL_EVENTS: Description = Description::counter(
     "reeve_informational_events",
     &["fate"],
-    "The number of informational events by what became of them: created, failed or dropped",
+    "The number of informational events by what became of them: created, combined with others, failed or dropped",
 );
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -38,7 +46,7 @@ impl EventBroadcasterMetrics {
     pub fn new(metrics: &Metrics) -> Self {
         let ours = Self::default();
         metrics.register(&INFORMATIONAL_EVENTS, ours.0.clone());
-        for fate in ["created", "failed", "dropped"] {
+        for fate in ["created", "combined", "failed", "dropped"] {
             let _ = ours.0.get_or_create(&Fate { fate });
         }
         ours
@@ -54,46 +62,95 @@ impl EventBroadcasterMetrics {
 pub struct EventBroadcaster {
     /// Boxed: a queue allocates several slots up front, and an event is large.
     queue: Sender<Box<Event>>,
+    holding: Arc<Holding>,
     metrics: EventBroadcasterMetrics,
+}
+
+/// The events that wait to be combined.
+#[derive(Debug, Default)]
+struct Holding {
+    correlator: Mutex<EventCorrelator>,
+    /// Notified when an event is held.
+    held: Notify,
 }
 
 impl EventBroadcaster {
     /// Starts the task that creates them. `client` should have its own rate limit.
     pub fn start(client: Client, metrics: EventBroadcasterMetrics, tasks: &mut Supervisor) -> Self {
         let (queue, waiting) = channel(WAITING);
-        let work = create(client, waiting, metrics.clone(), tasks.stop());
+        let holding = Arc::<Holding>::default();
+        let creator = EventCreator {
+            client,
+            holding: holding.clone(),
+            metrics: metrics.clone(),
+        };
+        let work = creator.run(waiting, tasks.stop());
         tasks.spawn_infallible("informational events", work);
-        Self { queue, metrics }
+        Self {
+            queue,
+            holding,
+            metrics,
+        }
     }
 
-    /// Queues an event, or counts it as dropped when too many wait.
-    pub(crate) fn send(&self, event: Event) {
+    /// Queues an event or holds it for others like it, or counts it as dropped when too many wait.
+    pub(super) fn send(&self, event: Event, similar: Option<SimilarEvents>) {
+        let admitted = {
+            let mut correlator = self.holding.correlator.lock();
+            correlator.admit(event, similar, Instant::now())
+        };
+        let Some(event) = admitted else {
+            self.metrics.count("combined");
+            self.holding.held.notify_one();
+            return;
+        };
         if self.queue.try_send(Box::new(event)).is_err() {
             self.metrics.count("dropped");
         }
     }
 }
 
-async fn create(
+/// Creates queued and combined events, one after another.
+struct EventCreator {
     client: Client,
-    mut waiting: Receiver<Box<Event>>,
+    holding: Arc<Holding>,
     metrics: EventBroadcasterMetrics,
-    stop: CancellationToken,
-) {
-    loop {
-        let event = tokio::select! {
-            () = stop.cancelled() => return,
-            event = waiting.recv() => event,
-        };
-        // The senders live as long as the process works.
-        let Some(event) = event else {
-            return stop.cancelled().await;
-        };
+}
+
+impl EventCreator {
+    async fn run(self, mut waiting: Receiver<Box<Event>>, stop: CancellationToken) {
+        loop {
+            let next_due = self.holding.correlator.lock().next_due();
+            let due = async {
+                match next_due {
+                    Some(at) => sleep_until(at).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = stop.cancelled() => return,
+                event = waiting.recv() => match event {
+                    Some(event) => self.create(&event).await,
+                    // The senders live as long as the process works.
+                    None => return stop.cancelled().await,
+                },
+                () = self.holding.held.notified() => {}
+                () = due => {
+                    let combined = self.holding.correlator.lock().take_due(Instant::now());
+                    for event in combined {
+                        self.create(&event).await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn create(&self, event: &Event) {
         let namespace = event.metadata.namespace.as_deref().unwrap_or_default();
-        match writes::create(&client, namespace, &*event).await {
-            Ok(()) => metrics.count("created"),
+        match writes::create(&self.client, namespace, event).await {
+            Ok(()) => self.metrics.count("created"),
             Err(error) => {
-                metrics.count("failed");
+                self.metrics.count("failed");
                 let (reason, about) = (&event.reason, &event.regarding);
                 tracing::warn!(?reason, ?about, %error, "cannot create an informational event");
             }

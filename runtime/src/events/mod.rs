@@ -5,6 +5,7 @@
 //! first text, which would lose a compliance change.
 
 mod broadcaster;
+mod correlation;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -142,9 +143,9 @@ impl EventRecorder {
             .map(|(at, _)| at))
     }
 
-    /// Queues an informational event, without waiting for it.
+    /// Queues an informational event, without waiting for it. Many that are alike become one: see [`SimilarEvents`].
     pub fn emit_event(&self, about: &ObjectReference, event: &InformationalEvent<'_>) {
-        self.emit_event_with_related(about, None, event);
+        self.queue_event(about, None, event, None);
     }
 
     /// Like [`Self::emit_event`], for an event that is about a second object too.
@@ -154,11 +155,31 @@ impl EventRecorder {
         related: Option<ObjectReference>,
         event: &InformationalEvent<'_>,
     ) {
+        self.queue_event(about, related, event, None);
+    }
+
+    /// Like [`Self::emit_event`], for an event that comes for many subjects, such as clusters.
+    pub fn emit_similar_event(
+        &self,
+        about: &ObjectReference,
+        event: &InformationalEvent<'_>,
+        similar: SimilarEvents,
+    ) {
+        self.queue_event(about, None, event, Some(similar));
+    }
+
+    fn queue_event(
+        &self,
+        about: &ObjectReference,
+        related: Option<ObjectReference>,
+        event: &InformationalEvent<'_>,
+        similar: Option<SimilarEvents>,
+    ) {
         let now = unique_now();
         let name = event_name(about.name.as_deref().unwrap_or_default(), now);
         // Events about cluster-scoped objects live in `default`, as client-go has it.
         let namespace = about.namespace.as_deref().unwrap_or("default");
-        self.broadcaster.send(events_v1::Event {
+        let event = events_v1::Event {
             metadata: ObjectMeta {
                 name: Some(name),
                 namespace: Some(namespace.to_owned()),
@@ -174,8 +195,24 @@ impl EventRecorder {
             reporting_controller: Some(self.controller.to_owned()),
             reporting_instance: Some(format!("{}-{}", self.controller, hostname())),
             ..events_v1::Event::default()
-        });
+        };
+        self.broadcaster.send(event, similar);
     }
+}
+
+/// How the events for many subjects become one: of an object, a type and a reason, ten in ten minutes are events of
+/// their own, and what follows is held until it is quiet. `Policy p was propagated to cluster c11` and those that follow
+/// become `Policy p was propagated to 290 clusters: c11, c12, c13 and 287 more`.
+#[derive(Clone, Debug)]
+pub struct SimilarEvents {
+    /// What distinguishes the event from the others, such as the name of a cluster.
+    pub subject: String,
+    /// The note up to the subjects. Events with different ones are not combined.
+    pub before: String,
+    /// What several subjects are, such as `clusters`.
+    pub plural: &'static str,
+    /// The note behind the subjects, such as an error; the newest event's becomes that of all.
+    pub after: String,
 }
 
 /// An informational event.
