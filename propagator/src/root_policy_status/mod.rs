@@ -18,7 +18,6 @@ use reeve_runtime::events::{EventRecorder, InformationalEvent};
 use reeve_runtime::object::{ObjectKey, not_found_as_none};
 use reeve_runtime::queue::Action;
 use reeve_runtime::watch::Cached;
-use reeve_runtime::window::Window;
 use reeve_runtime::writes;
 use serde_json::json;
 
@@ -30,7 +29,7 @@ use crate::metrics::PropagatorMetrics;
 use crate::replicated_policy::decide::{self as replica, ReplicaDecision};
 use crate::replicated_policy::{object_reference, observe};
 use crate::root::StatusDigest;
-use crate::status_window::window_length;
+use crate::status_window::StatusWindow;
 use decide::{RootAction, RootLocation};
 
 /// The delay before a policy is requeued of which it is not known whether it may be deleted.
@@ -50,7 +49,7 @@ pub struct RootPolicyStatusReconciler {
 /// The state of a root policy between two reconciles.
 #[derive(Default)]
 struct RootState {
-    window: Window,
+    window: StatusWindow,
     /// The generation for which each kind of event was emitted.
     emitted_generations: HashMap<&'static str, Option<i64>>,
 }
@@ -110,9 +109,8 @@ impl RootPolicyStatusReconciler {
             RootAction::Write(status) => {
                 let clusters = status.status.as_ref().map_or(0, Vec::len);
                 let written = self.write_status(&root, &status).await;
-                let window = Window::written(Instant::now(), window_length(clusters));
                 if let Some(state) = self.states.lock().get_mut(&root) {
-                    state.window = window;
+                    state.window = state.window.written(Instant::now(), clusters);
                 }
                 written
             }
