@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use reeve_runtime::object::ObjectKey;
 use tokio::time::Instant;
 
-/// Evaluations at once after a pause.
-const BURST: f64 = 4.0;
+/// Evaluations at once after a pause; more than three, because a drift is two with the echo of its repair.
+const BURST: f64 = 3.25;
 /// How much slower than the backoff the bucket fills, so that burst and refill together stay below one evaluation
 /// per backoff over ten of them.
 const SLACK: f64 = 1.8;

@@ -25,7 +25,7 @@ use crate::evaluate::templates::Templates;
 use crate::messages;
 use crate::metrics::PolicyMetrics;
 use crate::status::custom_message::LiveObjects;
-use crate::status::publish::{PublishStatus, publish_verdict};
+use crate::status::publish::{PublishStatus, StatusBefore, publish_verdict};
 use crate::status::summary::TemplateVerdict;
 use crate::status::update::{ConditionChange, EvaluatedPolicy, status_update};
 use reeve_template_reads::Secrets;
@@ -166,19 +166,40 @@ struct Collected {
     messages: Mutex<Vec<String>>,
 }
 
-impl PublishStatus for Collected {
-    async fn publish_status(
+impl Collected {
+    fn collect(
         &self,
         evaluated: EvaluatedPolicy<'_>,
         before: &ConfigurationPolicyStatus,
         after: ConfigurationPolicyStatus,
         verdicts: ConditionChange,
-    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
+    ) -> ConfigurationPolicyStatus {
         let update = status_update(evaluated, before, after, verdicts, Timestamp::now());
         if update.events {
             self.messages.lock().push(update.message);
         }
-        Ok(update.status)
+        update.status
+    }
+}
+
+impl PublishStatus for Collected {
+    async fn report_interim(
+        &self,
+        evaluated: EvaluatedPolicy<'_>,
+        before: &ConfigurationPolicyStatus,
+        after: ConfigurationPolicyStatus,
+    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
+        Ok(self.collect(evaluated, before, after, ConditionChange::Changed))
+    }
+
+    async fn publish_status(
+        &self,
+        evaluated: EvaluatedPolicy<'_>,
+        before: StatusBefore<'_>,
+        after: ConfigurationPolicyStatus,
+        verdicts: ConditionChange,
+    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
+        Ok(self.collect(evaluated, before.latest, after, verdicts))
     }
 
     fn emit_policy_event(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}

@@ -4,7 +4,6 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::configuration_policy::schedule::{Due, due};
 use crate::dryrun::{block_on, builtin, kind};
 use crate::error::PolicyError;
 use crate::evaluate::PolicyEvaluation;
@@ -15,7 +14,7 @@ use crate::evaluate::memo::ComparisonCache;
 use crate::evaluate::templates::Templates;
 use crate::metrics::PolicyMetrics;
 use crate::status::finding::Location;
-use crate::status::publish::PublishStatus;
+use crate::status::publish::{PublishStatus, StatusBefore};
 use crate::status::update::{ConditionChange, EvaluatedPolicy, status_update};
 use jiff::Timestamp;
 use kube::core::GroupVersionKind;
@@ -217,16 +216,29 @@ impl Cluster for Cell {
 struct Written(Mutex<Vec<ConfigurationPolicyStatus>>);
 
 impl PublishStatus for Written {
-    async fn publish_status(
+    async fn report_interim(
         &self,
         evaluated: EvaluatedPolicy<'_>,
         before: &ConfigurationPolicyStatus,
         after: ConfigurationPolicyStatus,
+    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
+        let (change, now) = (ConditionChange::Changed, Timestamp::now());
+        Ok(status_update(evaluated, before, after, change, now).status)
+    }
+
+    async fn publish_status(
+        &self,
+        evaluated: EvaluatedPolicy<'_>,
+        before: StatusBefore<'_>,
+        after: ConfigurationPolicyStatus,
         verdicts: ConditionChange,
     ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-        let status = status_update(evaluated, before, after, verdicts, Timestamp::now()).status;
-        self.0.lock().push(status.clone());
-        Ok(status)
+        let now = Timestamp::now();
+        let update = status_update(evaluated, before.latest, after, verdicts, now);
+        if update.write || before.has_unwritten() {
+            self.0.lock().push(update.status.clone());
+        }
+        Ok(update.status)
     }
 
     fn emit_policy_event(&self, _: &ConfigurationPolicy, _: &ConfigurationPolicyStatus) {}
@@ -407,28 +419,26 @@ fn failed_deletion_is_retried() {
     assert_eq!(policy.cell.names(), ["a"]);
 }
 
-/// The status after an evaluation that ended after its first status update.
-fn cut_off(interval: &str) -> (ConfigurationPolicy, ConfigurationPolicyStatus) {
-    let mut policy = Enforced::new();
-    let spec = format!(
-        "evaluationInterval: {{noncompliant: {interval}}}\nobject-templates:\n- complianceType: musthave\n  objectDefinition: {A}\n"
-    );
-    policy.evaluate_spec(&spec);
-    let first = policy.written.0.lock().remove(0);
-    assert_eq!(first.compliant.as_deref(), Some("NonCompliant"));
-    assert_eq!(policy.status.compliant.as_deref(), Some("Compliant"));
-    assert!(policy.status.last_evaluated.is_some());
-    (policy_of(&spec), first)
-}
-
 #[test]
-fn evaluation_is_due_when_it_ended_between_two_status_updates() {
+fn enforcement_that_succeeds_at_once_is_one_status_with_both_history_entries() {
     for interval in ["never", "2h", "watch"] {
-        let (policy, status) = cut_off(interval);
-        assert_eq!(
-            due(&policy, &status, Timestamp::now()),
-            Due::Now,
-            "{interval}"
+        let mut policy = Enforced::new();
+        let spec = format!(
+            "evaluationInterval: {{noncompliant: {interval}}}\nobject-templates:\n- complianceType: musthave\n  objectDefinition: {A}\n"
+        );
+        policy.evaluate_spec(&spec);
+        let written = policy.written.0.lock();
+        let [status] = &written[..] else {
+            panic!("{interval}: {written:?}");
+        };
+        assert_eq!(status.compliant.as_deref(), Some("Compliant"));
+        let history = status.history.iter().flatten();
+        let messages: Vec<_> = history
+            .filter_map(|entry| entry.message.as_deref())
+            .collect();
+        assert!(
+            matches!(messages[..], [now, before] if now.starts_with("Compliant;") && before.starts_with("NonCompliant;")),
+            "{interval}: {messages:?}"
         );
     }
 }

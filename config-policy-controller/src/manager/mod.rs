@@ -80,7 +80,11 @@ async fn run_controller(args: ControllerArgs, stop: CancellationToken) -> Result
             let options = with_kubeconfig(&options, path);
             target(&options, &uninstall_watch, &mut manager).await?
         }
-        None => hosting.clone(),
+        // A rate limit of its own: the repair of an object does not wait behind statuses and events.
+        None => ClusterClients {
+            calls: manager.client(&options).await?,
+            watches: hosting.watches.clone(),
+        },
     };
     settings.add_health_checks(&mut manager, &uninstall_watch)?;
     let servers = ServerOptions {

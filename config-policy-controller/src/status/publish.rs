@@ -15,17 +15,44 @@ use crate::status::update::{
 
 /// Publishes statuses and events.
 pub trait PublishStatus: Sync {
-    /// Writes `after` and emits events if it differs from `before`. Returns the resulting status.
-    fn publish_status(
+    /// Emits events about `after`, in which the policy was during the evaluation only, such as the violation that is
+    /// enforced at once. It is not written: the history of the status that is returned has it, and that is written
+    /// when the evaluation ends.
+    fn report_interim(
         &self,
         evaluated: EvaluatedPolicy<'_>,
         before: &ConfigurationPolicyStatus,
+        after: ConfigurationPolicyStatus,
+    ) -> impl Future<Output = Result<ConfigurationPolicyStatus, PolicyError>> + Send;
+
+    /// Writes `after` if it differs from what is written, and emits events if it differs from the latest status. Returns
+    /// the resulting status.
+    fn publish_status(
+        &self,
+        evaluated: EvaluatedPolicy<'_>,
+        before: StatusBefore<'_>,
         after: ConfigurationPolicyStatus,
         verdicts: ConditionChange,
     ) -> impl Future<Output = Result<ConfigurationPolicyStatus, PolicyError>> + Send;
 
     /// Emits an event on the policy about its status as a whole.
     fn emit_policy_event(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus);
+}
+
+/// The status before a change of it.
+#[derive(Clone, Copy, Debug)]
+pub struct StatusBefore<'a> {
+    /// As it was written last.
+    pub written: &'a ConfigurationPolicyStatus,
+    /// With what was reported since.
+    pub latest: &'a ConfigurationPolicyStatus,
+}
+
+impl StatusBefore<'_> {
+    /// Whether something was reported that is not written.
+    pub fn has_unwritten(self) -> bool {
+        self.latest != self.written
+    }
 }
 
 fn context(policy: &ConfigurationPolicy) -> RecordContext<'_> {
@@ -51,7 +78,7 @@ pub async fn publish_templates<S: PublishStatus>(
     templates: &[TemplateFindings],
     related: &[RelatedObject],
 ) -> Result<ConfigurationPolicyStatus, PolicyError> {
-    let mut written = before.clone();
+    let mut latest = before.clone();
     let mut status = before.clone();
     let mut changed = truncate_templates(&mut status, templates.len());
     for (index, outcome) in templates.iter().enumerate() {
@@ -67,10 +94,8 @@ pub async fn publish_templates<S: PublishStatus>(
         }
         for verdict in earlier {
             if record(&mut status, index, verdict, context) {
-                written = publisher
-                    .publish_status(evaluated, &written, status, ConditionChange::Interim)
-                    .await?;
-                status = written.clone();
+                latest = publisher.report_interim(evaluated, &latest, status).await?;
+                status = latest.clone();
                 changed = false;
             }
         }
@@ -78,8 +103,12 @@ pub async fn publish_templates<S: PublishStatus>(
     }
     let related = related.to_vec();
     status.related_objects = Some(related).filter(|related| !related.is_empty());
+    let before = StatusBefore {
+        written: before,
+        latest: &latest,
+    };
     publisher
-        .publish_status(evaluated, &written, status, condition_change(changed))
+        .publish_status(evaluated, before, status, condition_change(changed))
         .await
 }
 
@@ -111,6 +140,10 @@ pub async fn publish_changed<S: PublishStatus>(
     before: &ConfigurationPolicyStatus,
     (status, changed): (ConfigurationPolicyStatus, bool),
 ) -> Result<ConfigurationPolicyStatus, PolicyError> {
+    let before = StatusBefore {
+        written: before,
+        latest: before,
+    };
     let status = publisher
         .publish_status(evaluated, before, status, condition_change(changed))
         .await?;

@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::error::PolicyError;
 use crate::messages;
 use crate::metrics::{Fault, PolicyMetrics};
-use crate::status::publish::PublishStatus;
+use crate::status::publish::{PublishStatus, StatusBefore};
 use crate::status::update::{
     self, ConditionChange, EvaluatedPolicy, StatusUpdate, condition_messages, status_update,
 };
@@ -48,28 +48,32 @@ pub struct Publisher {
 }
 
 impl PublishStatus for Publisher {
-    async fn publish_status(
+    async fn report_interim(
         &self,
         evaluated: EvaluatedPolicy<'_>,
         before: &ConfigurationPolicyStatus,
         after: ConfigurationPolicyStatus,
+    ) -> Result<ConfigurationPolicyStatus, PolicyError> {
+        let update = self
+            .report_compliance(evaluated, before, after, ConditionChange::Changed)
+            .await?;
+        self.emit_status_event(evaluated.policy, &update.status);
+        Ok(update.status)
+    }
+
+    async fn publish_status(
+        &self,
+        evaluated: EvaluatedPolicy<'_>,
+        before: StatusBefore<'_>,
+        after: ConfigurationPolicyStatus,
         verdicts: ConditionChange,
     ) -> Result<ConfigurationPolicyStatus, PolicyError> {
         let policy = evaluated.policy;
-        let mut update = status_update(evaluated, before, after.clone(), verdicts, unique_now());
-        if !update.write {
-            return Ok(before.clone());
-        }
-        if update.events
-            && let Some(event) = parent_event(policy, &update)
-        {
-            match self.already_reported(policy, before, &event).await? {
-                Some(at) => update = status_update(evaluated, before, after, verdicts, at),
-                None => {
-                    self.emit_compliance_event(policy, &event, update.at)
-                        .await?;
-                }
-            }
+        let update = self
+            .report_compliance(evaluated, before.latest, after, verdicts)
+            .await?;
+        if !update.write && !before.has_unwritten() {
+            return Ok(before.latest.clone());
         }
         self.write(policy, &update.status).await?;
         if update.events {
@@ -91,6 +95,30 @@ impl PublishStatus for Publisher {
 }
 
 impl Publisher {
+    /// Computes the new status and creates the compliance event for it, if one is due.
+    async fn report_compliance(
+        &self,
+        evaluated: EvaluatedPolicy<'_>,
+        before: &ConfigurationPolicyStatus,
+        after: ConfigurationPolicyStatus,
+        verdicts: ConditionChange,
+    ) -> Result<StatusUpdate, PolicyError> {
+        let policy = evaluated.policy;
+        let mut update = status_update(evaluated, before, after.clone(), verdicts, unique_now());
+        if update.events
+            && let Some(event) = parent_event(policy, &update)
+        {
+            match self.already_reported(policy, before, &event).await? {
+                Some(at) => update = status_update(evaluated, before, after, verdicts, at),
+                None => {
+                    self.emit_compliance_event(policy, &event, update.at)
+                        .await?;
+                }
+            }
+        }
+        Ok(update)
+    }
+
     /// Writes on behalf of a controller.
     pub fn new(client: Client, events: EventRecorder, metrics: PolicyMetrics) -> Self {
         Self {

@@ -250,8 +250,6 @@ pub fn seconds(at: Timestamp) -> String {
 pub enum ConditionChange {
     /// At least one did.
     Changed,
-    /// At least one did, and more updates of this evaluation follow.
-    Interim,
     /// None did.
     Unchanged,
 }
@@ -307,9 +305,7 @@ pub fn status_update(
     // Where the next evaluation depends on the time of this one, the time counts.
     let interval = Interval::of(policy.spec.evaluation_interval.as_ref(), state);
     let write = events || status != *before || matches!(interval, Interval::Every(_));
-    // An evaluation that is cut off here must not wait for its interval, which may be for ever.
-    let may_be_cut_off = verdicts == ConditionChange::Interim && interval != Interval::Watch;
-    status.last_evaluated = (!may_be_cut_off).then(|| seconds(now));
+    status.last_evaluated = Some(seconds(now));
     status.last_evaluated_generation = policy.metadata.generation;
     StatusUpdate {
         status,
