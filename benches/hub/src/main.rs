@@ -3,13 +3,16 @@
 
 mod measure;
 mod objects;
+mod writes;
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::Parser;
 use reeve_benches_measuring::{Program, start};
 
+use measure::Flips;
 use objects::Size;
 
 /// Measures a governance-policy-propagator on a real API server.
@@ -29,14 +32,20 @@ struct Args {
     #[arg(long)]
     templates: bool,
     /// Statuses that flip, one after the other.
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 40)]
     flips: usize,
+    /// Milliseconds between two of them. The propagator writes a status that changes without a pause less often.
+    #[arg(long, default_value_t = 2500)]
+    pause: u64,
     /// Other statuses that change in each second meanwhile.
     #[arg(long, default_value_t = 20)]
     load: u32,
     /// The program's `CONTROLLER_CONFIG_QPS`; twice as many at once.
     #[arg(long)]
     qps: Option<u32>,
+    /// Instead, compare ways to write the status of a root policy, by so many writes each in three rounds.
+    #[arg(long)]
+    status_writes: Option<usize>,
     /// Flags for the program, besides those it is always given.
     #[arg(last = true)]
     flags: Vec<String>,
@@ -46,6 +55,10 @@ struct Args {
 async fn main() -> Result<()> {
     let args = Args::parse();
     let (plane, program) = start(args.binary.as_deref()).await?;
+    if let Some(count) = args.status_writes {
+        objects::roots_namespace(&plane).await?;
+        return writes::compare(&plane, count).await;
+    }
     let size = Size {
         clusters: args.clusters,
         policies: args.policies,
@@ -72,10 +85,15 @@ async fn main() -> Result<()> {
     println!("\n# all replicas answer, to the last root that is Compliant");
     measure::answer(&plane, &propagator, size).await?;
     println!(
-        "\n# one answer at a time, {} others in each second",
-        args.load
+        "\n# one answer every {} ms, {} others in each second",
+        args.pause, args.load
     );
-    measure::flips(&plane, &propagator, size, (args.flips, args.load)).await?;
+    let flips = Flips {
+        count: args.flips,
+        pause: Duration::from_millis(args.pause),
+        load: args.load,
+    };
+    measure::flips(&plane, &propagator, size, flips).await?;
     println!("\n# a restart over all of it");
     measure::restart(&plane, &mut propagator).await?;
     println!("\n# the binding goes, to the last replica");

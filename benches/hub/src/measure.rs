@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use reeve_benches_measuring::{
-    Observed, Program, Seen, Used, print_latencies, print_requests, print_used, until_quiet,
+    Observed, Program, Seen, Used, print_latencies, print_requests, print_servers_cpu, print_used,
+    servers_cpu, until_quiet,
 };
 use reeve_testkit::{Mark, Plane};
 use serde_json::{Value, json};
@@ -23,6 +24,7 @@ struct Phase<'a> {
     program: &'a Program,
     mark: Mark,
     before: Used,
+    servers_before: Duration,
 }
 
 impl<'a> Phase<'a> {
@@ -32,6 +34,7 @@ impl<'a> Phase<'a> {
             program,
             mark: plane.audit()?.mark()?,
             before: program.used()?,
+            servers_before: servers_cpu(plane)?,
         })
     }
 
@@ -39,6 +42,7 @@ impl<'a> Phase<'a> {
     async fn end(self) -> Result<()> {
         until_quiet(self.plane, self.program.name()).await?;
         print_used(self.program.used()?, self.before);
+        print_servers_cpu(self.plane, self.servers_before)?;
         print_requests(self.plane, self.program.name(), self.mark)
     }
 }
@@ -127,19 +131,30 @@ pub(crate) async fn answer(plane: &Plane, program: &Program, size: Size) -> Resu
     phase.end().await
 }
 
+/// Answers of one cluster, one after the other.
+pub(crate) struct Flips {
+    /// How many.
+    pub count: usize,
+    /// The time before each.
+    pub pause: Duration,
+    /// Answers of others in each second.
+    pub load: u32,
+}
+
 /// From the answer of one cluster to the status of the root, while others answer, too.
 pub(crate) async fn flips(
     plane: &Plane,
     program: &Program,
     size: Size,
-    (flips, load): (usize, u32),
+    flips: Flips,
 ) -> Result<()> {
     let phase = Phase::start(plane, program)?;
     let mut observed = Observed::start(all(plane));
     let mut took = Vec::new();
-    let noise = noise(plane, size, load);
+    let noise = noise(plane, size, flips.load);
     let measured = async {
-        for flip in 0..flips {
+        for flip in 0..flips.count {
+            tokio::time::sleep(flips.pause).await;
             // Nobody else touches this root, so its status speaks of this cluster alone.
             let (compliance, on) = if flip % 2 == 0 {
                 ("NonCompliant", flip / 2 % size.clusters)

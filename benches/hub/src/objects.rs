@@ -59,15 +59,23 @@ pub(crate) fn bindings(plane: &Plane) -> Api<DynamicObject> {
     Api::namespaced_with(plane.client(), ROOTS, &resource)
 }
 
+fn namespace(name: &str) -> Value {
+    json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+}
+
+/// The namespace of root policies.
+pub(crate) async fn roots_namespace(plane: &Plane) -> Result<()> {
+    let namespaces = Api::all_with(plane.client(), &kind("v1", "Namespace", "namespaces"));
+    create(&namespaces, [namespace(ROOTS)].into_iter()).await
+}
+
 /// Everything but the binding.
 pub(crate) async fn fleet(plane: &Plane, size: Size) -> Result<()> {
     let client = plane.client();
     let namespaces: Api<DynamicObject> =
         Api::all_with(client.clone(), &kind("v1", "Namespace", "namespaces"));
     let names = (0..size.clusters).map(cluster).chain([ROOTS.to_owned()]);
-    let namespace =
-        |name| json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-    create(&namespaces, names.map(namespace)).await?;
+    create(&namespaces, names.map(|name| namespace(&name))).await?;
     let group = "cluster.open-cluster-management.io";
     let clusters = kind(&format!("{group}/v1"), "ManagedCluster", "managedclusters");
     let managed = |number| {

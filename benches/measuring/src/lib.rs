@@ -50,6 +50,19 @@ pub fn print_used(now: Used, before: Used) {
     );
 }
 
+/// The time that the processes of a plane, the API server and etcd, have spent on a processor so far.
+pub fn servers_cpu(plane: &Plane) -> Result<Duration> {
+    let used = plane.pids().into_iter().map(Used::by);
+    used.map(|used| Ok(used?.cpu)).sum()
+}
+
+/// Prints the time that the API server and etcd have spent on a processor since `before`.
+pub fn print_servers_cpu(plane: &Plane, before: Duration) -> Result<()> {
+    let used = servers_cpu(plane)?.saturating_sub(before);
+    println!("API server and etcd: CPU {:.2} s", used.as_secs_f64());
+    Ok(())
+}
+
 /// Prints the usual percentiles.
 pub fn print_latencies(what: &str, mut took: Vec<Duration>) {
     took.sort();

@@ -1,0 +1,164 @@
+//! Compares ways to write the status of a root policy by what they cost the API server.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, Result};
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use reeve_benches_measuring::{Observed, print_latencies, servers_cpu};
+use reeve_testkit::Plane;
+use serde_json::{Value, json};
+
+use crate::objects::{ROOTS, cluster, policies};
+
+const POLICY: &str = "written";
+/// Rounds of all methods: the machine is not the same all the time.
+const ROUNDS: usize = 3;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Method {
+    Update,
+    MergePatch,
+    JsonPatchOfAll,
+    JsonPatchOfAllTested,
+    JsonPatchOfOne,
+    Apply,
+}
+
+impl Method {
+    const ALL: [Self; 6] = [
+        Self::Update,
+        Self::MergePatch,
+        Self::JsonPatchOfAll,
+        Self::JsonPatchOfAllTested,
+        Self::JsonPatchOfOne,
+        Self::Apply,
+    ];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Update => "update",
+            Self::MergePatch => "merge patch",
+            Self::JsonPatchOfAll => "JSON patch of the list",
+            Self::JsonPatchOfAllTested => "JSON patch of the list, UID tested",
+            Self::JsonPatchOfOne => "JSON patch of one entry, UID tested",
+            Self::Apply => "server-side apply",
+        }
+    }
+}
+
+/// Measures statuses of these numbers of clusters, with `writes` writes of each method in each round.
+pub(crate) async fn compare(plane: &Plane, writes: usize) -> Result<()> {
+    let api: Api<DynamicObject> = Api::namespaced_with(plane.client(), ROOTS, &policies());
+    for clusters in [300, 10_000] {
+        let mut policy = create(&api).await?;
+        let bytes = serde_json::to_vec(&status(clusters, 0))?.len();
+        println!("\n# a status of {clusters} clusters, {} KiB", bytes / 1024);
+        // The propagator watches what it writes.
+        let _watched = Observed::start(api.clone());
+        let mut costs = vec![(Duration::ZERO, Vec::new()); Method::ALL.len()];
+        let mut change = 0;
+        for _ in 0..ROUNDS {
+            for (method, (cpu, took)) in Method::ALL.into_iter().zip(&mut costs) {
+                let before = servers_cpu(plane)?;
+                for _ in 0..writes {
+                    change += 1;
+                    let started = Instant::now();
+                    policy = write(&api, policy, method, (clusters, change)).await?;
+                    took.push(started.elapsed());
+                }
+                *cpu += servers_cpu(plane)?.saturating_sub(before);
+            }
+        }
+        for (method, (cpu, took)) in Method::ALL.into_iter().zip(costs) {
+            let each = cpu.as_secs_f64() * 1000.0 / f64::from(u32::try_from(took.len())?);
+            let what = format!(
+                "{}: API server and etcd CPU {each:.2} ms a write;",
+                method.name()
+            );
+            print_latencies(&what, took);
+        }
+        api.delete(POLICY, &kube::api::DeleteParams::default())
+            .await?;
+    }
+    Ok(())
+}
+
+async fn create(api: &Api<DynamicObject>) -> Result<DynamicObject> {
+    let policy = json!({
+        "apiVersion": "policy.open-cluster-management.io/v1", "kind": "Policy",
+        "metadata": {"name": POLICY, "namespace": ROOTS},
+        "spec": {"disabled": false, "policy-templates": []},
+    });
+    let policy: DynamicObject = serde_json::from_value(policy)?;
+    Ok(api.create(&PostParams::default(), &policy).await?)
+}
+
+/// The status after so many changes, each of one cluster.
+fn status(clusters: usize, changes: usize) -> Value {
+    let entries = (0..clusters).map(|number| {
+        let name = cluster(number);
+        json!({"clustername": name, "clusternamespace": name, "compliant": compliance(clusters, changes, number)})
+    });
+    json!({
+        "compliant": "NonCompliant",
+        "placement": [{"placement": "all", "placementBinding": "all"}],
+        "status": entries.collect::<Vec<_>>(),
+    })
+}
+
+/// One cluster after the other changes, and in the next pass changes back.
+fn compliance(clusters: usize, changes: usize, number: usize) -> &'static str {
+    let (passes, in_this_pass) = (changes / clusters, changes % clusters);
+    let flips = passes + usize::from(number < in_this_pass);
+    if flips.is_multiple_of(2) {
+        "Compliant"
+    } else {
+        "NonCompliant"
+    }
+}
+
+async fn write(
+    api: &Api<DynamicObject>,
+    mut policy: DynamicObject,
+    method: Method,
+    (clusters, changes): (usize, usize),
+) -> Result<DynamicObject> {
+    let wanted = status(clusters, changes);
+    let uid = policy.metadata.uid.as_deref().context("no UID")?;
+    let test = json!({"op": "test", "path": "/metadata/uid", "value": uid});
+    let all = json!({"op": "add", "path": "/status", "value": wanted});
+    let params = PatchParams::default();
+    let patch = match method {
+        Method::Update => {
+            // With the resource version of the last answer, which a watch would have delivered.
+            policy.data["status"] = wanted;
+            return Ok(api
+                .replace_status(POLICY, &PostParams::default(), &policy)
+                .await?);
+        }
+        Method::MergePatch => Patch::Merge(json!({"status": wanted})),
+        Method::Apply => {
+            let applied = json!({
+                "apiVersion": "policy.open-cluster-management.io/v1", "kind": "Policy",
+                "metadata": {"name": POLICY}, "status": wanted,
+            });
+            let params = PatchParams::apply("reeve-bench").force();
+            return Ok(api
+                .patch_status(POLICY, &params, &Patch::Apply(applied))
+                .await?);
+        }
+        Method::JsonPatchOfAll => json_patch(json!([all]))?,
+        Method::JsonPatchOfAllTested => json_patch(json!([test, all]))?,
+        Method::JsonPatchOfOne => {
+            let number = (changes - 1) % clusters;
+            let value = compliance(clusters, changes, number);
+            let path = format!("/status/status/{number}/compliant");
+            json_patch(json!([test, {"op": "replace", "path": path, "value": value}]))?
+        }
+    };
+    Ok(api.patch_status(POLICY, &params, &patch).await?)
+}
+
+fn json_patch(changes: Value) -> Result<Patch<Value>> {
+    Ok(Patch::Json(serde_json::from_value(changes)?))
+}
