@@ -13,8 +13,10 @@ use jobs::{Job, Jobs};
 use programs::{Built, Program};
 use scenarios::Choice;
 
-/// How many lines are repeated of each test program in which something failed.
-const MOST_LINES: usize = 120;
+/// How many lines are repeated of each failed test: its panic is among the first, a controller's log may follow.
+const MOST_LINES: usize = 40;
+/// How many characters are repeated of a line.
+const MOST_CHARACTERS: usize = 600;
 
 /// Which tests are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,6 +82,8 @@ fn add_tests_of_crates(built: &Built, jobs: &mut Jobs) -> Result<()> {
 struct Failures {
     parts: Vec<Vec<String>>,
     inside: bool,
+    /// How many lines of the failed test have come.
+    lines: usize,
 }
 
 impl Failures {
@@ -96,13 +100,15 @@ impl Failures {
             return;
         }
         if let Some(part) = self.parts.last_mut() {
-            if part.len() < MOST_LINES {
-                part.push(line.to_owned());
+            let ended = line.starts_with("test result:");
+            if line.starts_with("---- ") || line == "failures:" {
+                self.lines = 0;
             }
-            if line.starts_with("test result:") {
-                part.push(line.to_owned());
-                self.inside = false;
+            if self.lines < MOST_LINES || ended {
+                part.push(line.chars().take(MOST_CHARACTERS).collect());
             }
+            self.lines += 1;
+            self.inside = !ended;
         }
     }
 }
@@ -110,6 +116,24 @@ impl Failures {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_failed_test_is_printed_to_its_measure() {
+        let mut failures = Failures::default();
+        let long = "log\n".repeat(500);
+        let printed = format!(
+            "failures:\n\n---- a ----\n{}\n{long}\n---- b ----\npanicked at b\n{long}\nfailures:\n    a\n    b\n\n\
+             test result: FAILED.",
+            "x".repeat(5_000)
+        );
+        printed.lines().for_each(|line| failures.take(line));
+        let part = &failures.parts[0];
+        assert!(part.len() < 3 * MOST_LINES, "{}", part.len());
+        assert!(part.iter().all(|line| line.len() <= MOST_CHARACTERS));
+        for line in ["panicked at b", "    a", "    b", "test result: FAILED."] {
+            assert!(part.contains(&line.to_owned()), "{line}");
+        }
+    }
 
     #[test]
     fn failures_are_printed_again() {
