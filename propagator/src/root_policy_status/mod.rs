@@ -1,6 +1,7 @@
 //! The reconciler of root policy statuses. It also deletes root policies in cluster namespaces, where only replicas belong.
 
 mod decide;
+mod publish;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use kube::api::{Api, DeleteParams, Patch, Preconditions};
+use kube::api::{Api, DeleteParams, Preconditions};
 use parking_lot::Mutex;
 use reeve_api::Policy;
 use reeve_api::names::RootPolicyName;
@@ -19,7 +20,6 @@ use reeve_runtime::object::{ObjectKey, not_found_as_none};
 use reeve_runtime::queue::Action;
 use reeve_runtime::watch::Cached;
 use reeve_runtime::writes;
-use serde_json::json;
 
 use crate::cache::HubCache;
 use crate::confirmation::{Confirmation, DeletionConfirmer};
@@ -28,7 +28,7 @@ use crate::messages;
 use crate::metrics::PropagatorMetrics;
 use crate::replicated_policy::decide::{self as replica, ReplicaDecision};
 use crate::replicated_policy::{object_reference, observe};
-use crate::root::StatusDigest;
+use crate::root::{CachedRoot, StatusDigest};
 use crate::status_window::StatusWindow;
 use decide::{RootAction, RootLocation};
 
@@ -108,7 +108,7 @@ impl RootPolicyStatusReconciler {
             }
             RootAction::Write(status) => {
                 let clusters = status.status.as_ref().map_or(0, Vec::len);
-                let written = self.write_status(&root, &status).await;
+                let written = self.write_status(&root, &cached, &status).await;
                 if let Some(state) = self.states.lock().get_mut(&root) {
                     state.window = state.window.written(Instant::now(), clusters);
                 }
@@ -132,21 +132,14 @@ impl RootPolicyStatusReconciler {
         }
     }
 
-    /// Writes the status. No other writer owns these fields, so the resource version is not tested; other fields stay.
     async fn write_status(
         &self,
         root: &RootPolicyName,
-        status: &PolicyStatus,
+        current: &CachedRoot,
+        desired: &PolicyStatus,
     ) -> Result<Action, RootError> {
-        let patch = json!({ "status": {
-            "compliant": status.compliant,
-            "placement": status.placement,
-            "status": status.status,
-        } });
-        let location_key = (root.namespace.as_str(), root.name.as_str());
-        let patched =
-            writes::patch_status::<Policy>(&self.client, location_key, &Patch::Merge(patch)).await;
-        match not_found_as_none(patched) {
+        let written = publish::write_status(&self.client, root, current, desired).await;
+        match not_found_as_none(written) {
             Ok(_) => Ok(Action::AwaitChange),
             Err(source) => {
                 self.metrics.record_propagation_failure(root);

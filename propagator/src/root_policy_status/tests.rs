@@ -1,12 +1,14 @@
 //! Tests of the decisions about root policies.
 
-use reeve_api::policy::PolicyPlacement;
+use reeve_api::Policy;
+use reeve_api::policy::{PolicyPlacement, PolicyStatus};
 use rstest::rstest;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::decide::{self, RootAction, RootLocation};
+use super::publish;
 use crate::index::{ClusterSummary, PlacementSummary};
-use crate::root::StatusDigest;
+use crate::root::{CachedRoot, StatusDigest};
 use reeve_api::Compliance::{self, Compliant, NonCompliant, Pending, Terminating};
 
 #[test]
@@ -141,4 +143,44 @@ fn prop_147_excluded_clusters_are_listed_and_do_not_count() {
     let none = summary(vec![("c2", excluded)]);
     let status = decide::status(&StatusDigest::default(), none).unwrap();
     assert_eq!(status.compliance(), None, "no cluster is placed");
+}
+
+/// The lists of a status with this compliance.
+fn live_status(compliance: &str) -> Value {
+    let mut status = json!({
+        "placement": [{ "placement": compliance }],
+        "status": [{ "clustername": compliance }],
+    });
+    if !compliance.is_empty() {
+        status["compliant"] = json!(compliance);
+    }
+    status
+}
+
+#[rstest]
+#[case::another_compliance(live_status("Compliant"), live_status("NonCompliant"), true)]
+#[case::no_compliance_any_more(live_status("Compliant"), live_status(""), true)]
+#[case::the_first_compliance(live_status(""), live_status("Compliant"), true)]
+#[case::the_first_status(json!({}), live_status("Pending"), false)]
+#[case::a_list_goes(live_status("Compliant"), json!({ "placement": [{}] }), false)]
+#[case::everything_goes(live_status("Compliant"), json!({}), false)]
+fn prop_149_json_patch_results_in_what_the_merge_patch_does(
+    #[case] mut live: Value,
+    #[case] desired: Value,
+    #[case] has_json_patch: bool,
+) {
+    live["details"] = json!([{ "compliant": "kept" }]);
+    let policy = json!({ "metadata": {}, "spec": { "disabled": false, "policy-templates": [] }, "status": live });
+    let mut merged = policy.clone();
+    let mut patched = policy.clone();
+    let current = CachedRoot::of(serde_json::from_value::<Policy>(policy).unwrap());
+    let desired: PolicyStatus = serde_json::from_value(desired).unwrap();
+    json_patch::merge(&mut merged, &publish::merge_patch(&desired));
+    assert_eq!(merged["status"]["details"], live["details"]);
+    let patch = publish::json_patch(&current, &desired);
+    assert_eq!(patch.is_some(), has_json_patch);
+    if let Some(patch) = patch {
+        json_patch::patch(&mut patched, &patch).unwrap();
+        assert_eq!(patched, merged);
+    }
 }

@@ -137,6 +137,34 @@ pub(crate) async fn others_fields(world: Arc<Hubs>) -> Result<()> {
 }
 
 /// A root that nothing binds reports so, once.
+/// The propagator patches a status that it has not seen yet: another writer removes it while the clusters answer.
+pub(crate) async fn removed(world: Arc<Hubs>) -> Result<()> {
+    let site = world.site("status-removed", &["m1"]).await?;
+    let root = site.root("policy");
+    root.apply(plain()).await?;
+    let choice = site
+        .placed(Via::Placement, "choice", "policy", &["m1"])
+        .await?;
+    for compliance in ["Compliant", "NonCompliant", "Pending", "Compliant"] {
+        root.reports("m1", compliance).await?;
+        site.patch_status(
+            V1,
+            "Policy",
+            Some(&site.name),
+            "policy",
+            json!({ "status": null }),
+        )
+        .await?;
+        root.status_is(json!({
+            "compliant": compliance,
+            "placement": [choice.entry("choice")],
+            "status": [on("m1", compliance)],
+        }))
+        .await?;
+    }
+    Ok(())
+}
+
 pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-04", &["m1"]).await?;
     let root = site.root("policy");

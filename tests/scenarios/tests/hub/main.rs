@@ -127,6 +127,7 @@ fn rough_edges() -> Vec<Scenario<Hubs>> {
         prop_147_clusters_that_are_kept_out_do_not_count: exclusions::counted,
         prop_144_restricted_bindings_add_no_clusters: enforcement::restricted_only,
         prop_146_remaining_bindings_place: enforcement::remaining,
+        prop_149_removed_status_is_written_again: aggregation::removed,
         prop_149_nothing_is_written_twice: aggregation::unbound,
         prop_80_changes_at_once: sets::at_once,
         prop_65_objects_created_later: recovery::late,
