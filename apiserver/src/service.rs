@@ -373,8 +373,8 @@ impl HttpRequest {
         };
         let performed = call.perform(verb, &self.body).await;
         let (call, reply) = performed.inspect_err(|_| {
-            let said = std::mem::take(&mut *refused_with.lock());
-            warnings.extend(said);
+            let taken = std::mem::take(&mut *refused_with.lock());
+            warnings.extend(taken);
         })?;
         warnings.extend_from_slice(&call.warnings);
         Ok(replied(&call.kind, call.form, reply, warnings))

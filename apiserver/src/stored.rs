@@ -70,7 +70,7 @@ impl Stored {
     }
 }
 
-/// What is told of an object without reading it. What is as it was before has no memory of its own: many versions of an object
+/// The fields of an object that are known without decoding it. What is as it was before has no memory of its own: many versions of an object
 /// are remembered.
 pub(crate) fn summarized(
     object: &Value,

@@ -210,14 +210,14 @@ async fn object_deeper_than_ten_thousand_levels_is_refused() -> AdmissionOutcome
     let json =
         "couldn't get version/kind; json parse error: invalid character '{' exceeded max depth";
     let shown = r#" ({\"apiVersion\":\"example.com/v1\" ...)"#;
-    let said = refused(&client, Method::POST, TEAS, JSON, body.clone()).await?;
-    assert_eq!(said.0, 400);
+    let answer = refused(&client, Method::POST, TEAS, JSON, body.clone()).await?;
+    assert_eq!(answer.0, 400);
     assert!(
-        said.1.starts_with(&format!("{unread}{json}{shown}")),
-        "{said:?}"
+        answer.1.starts_with(&format!("{unread}{json}{shown}")),
+        "{answer:?}"
     );
     let yaml = "yaml: exceeded max depth of 10000";
-    let said = refused(
+    let answer = refused(
         &client,
         Method::POST,
         TEAS,
@@ -226,18 +226,21 @@ async fn object_deeper_than_ten_thousand_levels_is_refused() -> AdmissionOutcome
     )
     .await?;
     assert!(
-        said.1.starts_with(&format!("{unread}{yaml}{shown}")),
-        "{said:?}"
+        answer.1.starts_with(&format!("{unread}{yaml}{shown}")),
+        "{answer:?}"
     );
     let path = format!("{TEAS}/a");
     let apply = format!("{path}?fieldManager=m");
-    let said = refused(&client, Method::PATCH, &apply, APPLY, body).await?;
+    let answer = refused(&client, Method::PATCH, &apply, APPLY, body).await?;
     let start = format!("error decoding YAML: error converting YAML to JSON: {yaml}");
-    assert!(said.0 == 400 && said.1.starts_with(&start), "{said:?}");
+    assert!(
+        answer.0 == 400 && answer.1.starts_with(&start),
+        "{answer:?}"
+    );
     let merge = format!(r#"{{"spec":{{"raw":{}}}}}"#, objects(deeper));
-    let said = refused(&client, Method::PATCH, &path, MERGE, merge).await?;
+    let answer = refused(&client, Method::PATCH, &path, MERGE, merge).await?;
     let start = "error decoding patch: invalid character '{' exceeded max depth";
-    assert!(said.0 == 400 && said.1.starts_with(start), "{said:?}");
+    assert!(answer.0 == 400 && answer.1.starts_with(start), "{answer:?}");
     // The patch can be read, and what it makes cannot.
     let operations = format!(
         r#"[{{"op":"add","path":"/spec/raw","value":{{"b":{}}}}}]"#,
@@ -270,8 +273,8 @@ async fn patch_operations_cannot_exceed_the_depth_limit() -> AdmissionOutcome {
     }
     let body = Value::Array(operations).to_string();
     let path = format!("{TEAS}/a");
-    let said = refused(&client, Method::PATCH, &path, PATCH, body).await?;
-    assert_eq!(said.0, 422, "{said:?}");
+    let answer = refused(&client, Method::PATCH, &path, PATCH, body).await?;
+    assert_eq!(answer.0, 422, "{answer:?}");
     succeed(&client, Method::GET, &path, JSON, String::new()).await?;
     Ok(())
 }

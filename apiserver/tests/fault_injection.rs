@@ -201,12 +201,12 @@ async fn watcher_recovers_from_an_expired_resource_version() {
         ..of("watch")
     };
     server.faults().add(expired, Fault::ExpireWatches);
-    // The watch that there is has to end before another one is told so.
+    // The watch that there is has to end before another one gets the error.
     let number = server.faults().add(of("watch"), Fault::DropWatches);
     create(&maps, "meanwhile").await.unwrap();
     server.faults().remove(number);
     assert!(sees(&mut names, "meanwhile").await);
-    // It has listed again: what was there is told anew.
+    // It has listed again: existing objects are delivered again.
     create(&maps, "after").await.unwrap();
     assert!(sees(&mut names, "after").await);
 }

@@ -57,7 +57,7 @@ async fn watched(client: &Client, seconds: i64) -> AdmissionOutcome<Option<usize
             Ok(Some(line)) => count += usize::from(!line?.is_empty()),
             Ok(None) => return Ok(Some(count)),
             Err(_) => {
-                assert_eq!(count, 1, "{seconds}: the watch goes on and says nothing");
+                assert_eq!(count, 1, "{seconds}: the watch goes on without an event");
                 return Ok(None);
             }
         }

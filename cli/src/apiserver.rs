@@ -17,7 +17,7 @@ use crate::output;
 /// The name of the server in its data folder.
 const NAME: &str = "apiserver";
 
-/// Where to listen and whom to tell.
+/// Where the server listens and where its kubeconfig is written.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
     /// The port on 127.0.0.1; 0 is any that is free.

@@ -53,7 +53,7 @@ pub(crate) struct Args {
     /// again, even if --clusters asks for fewer.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Tell Pods on the clusters to be running and ready. Nothing runs all the same: without this they stay Pending.
+    /// Set Pods on the clusters to running and ready. Nothing runs all the same: without this they stay Pending.
     #[arg(long)]
     settle_pods: bool,
     /// Where the kubeconfig is written, with a context for the hub and each cluster.

@@ -117,7 +117,7 @@ pub struct ControllerArgs {
     /// is given).
     #[arg(long, value_name = "N")]
     pub client_burst: Option<u16>,
-    /// Keep the add-on's lease, which tells the hub that the add-on lives.
+    /// Keep the add-on's lease, by which the hub knows that the add-on is alive.
     #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub enable_lease: bool,
     /// The managed cluster's name.

@@ -81,7 +81,7 @@ pub struct Args {
     /// Servers of this process that kubeconfigs may point to. Not a flag.
     #[arg(skip)]
     pub in_process: InProcessServers,
-    /// Renew the lease that tells the hub that the add-on is alive.
+    /// Renew the lease by which the hub knows that the add-on is alive.
     #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub enable_lease: bool,
     /// The managed cluster is the hub itself: sync nothing from or to a hub.

@@ -22,7 +22,7 @@ const SETTLED: Duration = Duration::from_secs(5);
 
 /// The timeout of a page. Without it an aggregated API server that does not answer would block the caller for a
 /// minute.
-const PATIENCE: Duration = Duration::from_secs(5);
+const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A served kind.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -124,7 +124,7 @@ impl Discovery {
             }
         };
         let late = |late| Err(kube::Error::Service(Box::new(late)));
-        let list = match tokio::time::timeout(PATIENCE, page)
+        let list = match tokio::time::timeout(TIMEOUT, page)
             .await
             .unwrap_or_else(late)
         {

@@ -50,7 +50,7 @@ pub enum LogEncoder {
 /// The logging flags of every component.
 #[derive(Args, Clone, Debug, Default)]
 pub struct LogArgs {
-    /// Logging level: a name (debug, info, warn, error) or a number, where larger says more.
+    /// Logging level: a name (debug, info, warn, error) or a number, where larger is more verbose.
     #[arg(long, default_value = "info", value_name = "LEVEL")]
     pub log_level: String,
     /// Logging format.

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::rbac;
 
-/// Where the components run unless told otherwise.
+/// Where the components run by default.
 const NAMESPACE: &str = "open-cluster-management";
 
 /// Stands for the chart's own labels until the text is written.

@@ -65,7 +65,7 @@ enum Task {
         /// Only this program.
         program: Option<String>,
     },
-    /// Throw damaged input at templates, YAML, encrypted values and the API server for as long as told.
+    /// Throw damaged input at templates, YAML, encrypted values and the API server for a given time.
     Fuzz {
         /// How long.
         #[arg(long, default_value_t = 10)]
@@ -121,7 +121,7 @@ fn bench(package: &str, arguments: &[String]) -> Result<()> {
     bench_by(&["--quiet", "--package", package], arguments)
 }
 
-/// Runs a bench that cargo is told how to run.
+/// Runs a bench with flags for cargo.
 fn bench_by(flags: &[&str], arguments: &[String]) -> Result<()> {
     let mut command = vec!["run"];
     command.extend(flags);

@@ -41,11 +41,11 @@ pub(crate) fn cargo_command(arguments: &[&str]) -> Result<Command> {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(program);
     command.args(arguments).current_dir(root()?);
-    // What cargo tells this program about itself is not for the build: ring builds anew when it changes, and all on top
+    // The variables by which cargo describes this program must not reach the build: ring builds anew when it changes, and all on top
     // of it.
     for (key, _) in std::env::vars_os() {
-        let told = key.to_str().unwrap_or_default();
-        if told.starts_with("CARGO_PKG_") || told.starts_with("CARGO_MANIFEST_") {
+        let name = key.to_str().unwrap_or_default();
+        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
             command.env_remove(key);
         }
     }

@@ -135,8 +135,8 @@ fn pod(spec: &mut Value, alone: bool) {
     if spec.get("hostNetwork") == Some(&Value::Bool(true)) {
         host_ports(spec);
     }
-    let patience = spec["terminationGracePeriodSeconds"].as_i64();
-    if patience.is_some_and(|seconds| seconds < 0) {
+    let grace_period = spec["terminationGracePeriodSeconds"].as_i64();
+    if grace_period.is_some_and(|seconds| seconds < 0) {
         spec["terminationGracePeriodSeconds"] = 1.into();
     }
     for list in ["initContainers", "containers", "ephemeralContainers"] {

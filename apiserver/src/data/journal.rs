@@ -146,7 +146,7 @@ impl Journal {
 }
 
 impl Turn {
-    /// Writes the snapshot, and takes away what it makes superfluous. Answers its length.
+    /// Writes the snapshot, and removes the files that it replaces. Returns its length.
     pub(crate) fn write(&self) -> Result<u64, DataError> {
         let length = put_file(&self.folder.snapshot(self.revision), |file| {
             file.write_all(&Title::new(self.revision, self.objects.len()).framed()?)?;

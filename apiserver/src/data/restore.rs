@@ -32,7 +32,7 @@ struct Reading {
 }
 
 /// Reads the newest snapshot and the logs after it. A last record that is incomplete is cut off: no client was
-/// told that it was written. Everything else that is not as it was written is an error.
+/// sent an answer to it. Everything else that is not as it was written is an error.
 pub(crate) fn restore(folder: &Folder) -> Result<Restored, DataError> {
     let snapshots = folder.revisions("snapshot")?;
     let logs = folder.revisions("log")?;

@@ -1,4 +1,4 @@
-//! The model: nodes in an arena, so that recursive types are no trouble.
+//! The model: nodes in an arena, so that types may be recursive.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -130,19 +130,19 @@ impl Watches {
     /// All of them are open when this returns.
     async fn open(server: &Server, path: &str, count: usize) -> Result<Self> {
         let now = version(&server.send("GET", path, Vec::new()).await?)?;
-        let (tell, seen) = mpsc::unbounded_channel();
+        let (sender, seen) = mpsc::unbounded_channel();
         let mut tasks = JoinSet::new();
         for _ in 0..count {
             let path = format!("{path}?watch=true&resourceVersion={now}");
             let request = http::Request::get(path).body(Vec::new())?;
             let mut lines = server.client().request_stream(request).await?.lines();
-            let tell = tell.clone();
+            let sender = sender.clone();
             tasks.spawn(async move {
                 while let Some(line) = lines.try_next().await? {
                     let at = Instant::now();
                     let event: Event = serde_json::from_str(&line)?;
                     let version = event.object.metadata.resource_version;
-                    if tell.send(Seen { version, at }).is_err() {
+                    if sender.send(Seen { version, at }).is_err() {
                         break;
                     }
                 }

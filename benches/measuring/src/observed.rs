@@ -32,7 +32,7 @@ impl Drop for Observed {
 impl Observed {
     /// Starts to watch.
     pub fn start(api: Api<DynamicObject>) -> Self {
-        let (tell, seen) = mpsc::unbounded_channel();
+        let (sender, seen) = mpsc::unbounded_channel();
         let task = tokio::spawn(async move {
             let mut events = pin!(
                 watcher(api, watcher::Config::default())
@@ -45,7 +45,7 @@ impl Observed {
                     at: Instant::now(),
                     object,
                 };
-                if tell.send(seen).is_err() {
+                if sender.send(seen).is_err() {
                     return;
                 }
             }

@@ -212,10 +212,10 @@ impl<C: Cluster, S: PublishStatus> PolicyEvaluation<'_, C, S> {
         let related = evaluation.related.clone();
         status.related_objects = Some(related).filter(|related| !related.is_empty());
         let changed = record_verdict(evaluated, &mut status, &verdict);
-        let told =
+        let published =
             publish_changed(self.publisher, evaluated, self.before, (status, changed)).await?;
         Ok(PolicyOutcome {
-            status: told,
+            status: published,
             evaluation,
             // The result of object-templates-raw may change with the cluster.
             only_edits_matter: false,

@@ -172,8 +172,8 @@ impl Publisher {
             .await
             .map_err(failed)?;
         let uid = policy.metadata.uid.clone().unwrap_or_default();
-        let told = (event.message.clone(), at);
-        self.unwritten.lock().insert(uid, told);
+        let emitted = (event.message.clone(), at);
+        self.unwritten.lock().insert(uid, emitted);
         Ok(())
     }
 
@@ -198,8 +198,8 @@ impl Publisher {
             policy: ObjectKey::of(policy),
             source,
         };
-        let told = self.events.already_emitted(event).await.map_err(failed)?;
-        Ok(told.filter(|at| update::is_newer_than_history(before, *at)))
+        let emitted_at = self.events.already_emitted(event).await.map_err(failed)?;
+        Ok(emitted_at.filter(|at| update::is_newer_than_history(before, *at)))
     }
 
     fn emit_status_event(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {

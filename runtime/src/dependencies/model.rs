@@ -536,7 +536,7 @@ fn refusal_without_echo_enqueues_only_readers_with_an_answer() {
     world.take(&mut index, &Step::Begin(0));
     world.take(&mut index, &Step::Read(0, question));
     world.take(&mut index, &Step::Refuse(0, Reason::Ended));
-    assert!(!world.enqueued.contains(&0), "it is told instead");
+    assert!(!world.enqueued.contains(&0), "its read is refused");
     assert!(matches!(
         index.read(&0, &question.target()),
         Answer::Lost(_)

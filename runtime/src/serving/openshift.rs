@@ -18,7 +18,7 @@ use crate::watch::Watch;
 
 const NAME: &str = "cluster";
 /// How long to wait for the profile at the start.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 const IGNORED: &str = "Invalid --tls-min-version/--tls-cipher-suites; ignoring the flags";
 const CHANGED: &str =
     "The OpenShift APIServer TLS security profile changed; exiting to apply the new settings";
@@ -207,7 +207,7 @@ async fn look(client: &Client) -> Found {
         tracing::error!(%error, "cannot read APIServer/{NAME}: the default TLS settings are used");
         Found::Unreadable
     };
-    match tokio::time::timeout(PATIENCE, servers.get_opt(NAME)).await {
+    match tokio::time::timeout(TIMEOUT, servers.get_opt(NAME)).await {
         Ok(Ok(Some(server))) => Found::Profile(Profile::of(&server.spec)),
         Ok(Ok(None)) => Found::Absent,
         // Of a group that nobody serves, the answer is a page, which the client does not take for

@@ -23,7 +23,7 @@ use crate::watch::Watch;
 /// The `ConfigMap`'s name.
 pub const TLS_PROFILE: &str = "ocm-tls-profile";
 /// The timeout of each request at the start.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 type Data = BTreeMap<String, String>;
 
@@ -41,7 +41,7 @@ pub async fn tls_settings(
         return Ok(flags.clone());
     };
     for verb in ["list", "watch"] {
-        let asked = tokio::time::timeout(PATIENCE, may(client, verb, namespace)).await;
+        let asked = tokio::time::timeout(TIMEOUT, may(client, verb, namespace)).await;
         match asked {
             Ok(Ok(true)) => {}
             Ok(Ok(false)) => {
@@ -55,7 +55,7 @@ pub async fn tls_settings(
         }
     }
     let drift = watch(client, namespace, tasks);
-    if let Err(elapsed) = tokio::time::timeout(PATIENCE, drift.wait_for_cache_sync()).await {
+    if let Err(elapsed) = tokio::time::timeout(TIMEOUT, drift.wait_for_cache_sync()).await {
         // If the profile is created later, the process restarts with it.
         drift.started_with(None);
         return Ok(without_profile(&elapsed));

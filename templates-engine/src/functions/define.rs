@@ -92,11 +92,11 @@ pub fn answer(bytes: impl Into<Str>) -> Answer {
 /// A slice argument of type `interface {}`; otherwise the failure that Go's reflection ends in.
 pub fn slice_of<'a>(
     value: &'a Value,
-    complaint: &dyn Fn(&str) -> String,
+    mismatch: &dyn Fn(&str) -> String,
 ) -> Result<&'a List, Failure> {
     match value {
         Value::List(list) => Ok(list),
         Value::Nil | Value::Missing => Err(nil_pointer()),
-        other => Err(Failure::text(complaint(&other.kind().to_string()))),
+        other => Err(Failure::text(mismatch(&other.kind().to_string()))),
     }
 }

@@ -23,7 +23,7 @@ pub(super) fn values(lines: &[&str]) -> Vec<Violation> {
         if in_raw {
             continue;
         }
-        let Some((message, delimiter)) = complaint(line) else {
+        let Some((message, delimiter)) = finding(line) else {
             continue;
         };
         violations.push(Violation {
@@ -35,7 +35,7 @@ pub(super) fn values(lines: &[&str]) -> Vec<Violation> {
 }
 
 /// What is wrong with a line, and the delimiter to point at.
-fn complaint(line: &str) -> Option<(&'static str, &'static str)> {
+fn finding(line: &str) -> Option<(&'static str, &'static str)> {
     let item = trim_start(line).strip_prefix('-').map(trim_start);
     if item.is_some_and(is_bare) {
         let message = "Templates for array items should be single-quoted.";

@@ -114,7 +114,7 @@ fn shown(result: &Result<Vec<u8>, String>) -> String {
     }
 }
 
-/// Renders every case of a fixture and tells of those that differ.
+/// Renders every case of a fixture and reports those that differ.
 pub fn compare(fixture: &str, mut render: impl FnMut(&Case) -> Result<Vec<u8>, String>) {
     let text = crate::cases::fixture(fixture);
     let mut tally = Tally::default();

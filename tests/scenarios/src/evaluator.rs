@@ -53,7 +53,7 @@ impl Evaluator {
     }
 
     /// How often the policies of a name have been evaluated. A status that would not change is not
-    /// written again, so it does not tell.
+    /// written again, so its time is no proof.
     pub async fn evaluations(&self, policy: &str) -> Result<f64> {
         let label = format!("name=\"{policy}\"");
         let series = self

@@ -26,7 +26,7 @@ pub struct Version {
     pub object: Option<Object>,
 }
 
-/// Watches kinds of objects; one etcd holds them all, so their revisions tell which came first.
+/// Watches kinds of objects; one etcd holds them all, so their revisions show which came first.
 pub struct Recorder {
     versions: Arc<Mutex<Vec<Version>>>,
     watches: Vec<JoinHandle<Result<()>>>,

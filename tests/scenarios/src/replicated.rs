@@ -309,7 +309,7 @@ impl<'a> Replicated<'a> {
         Ok(ReportedStatus(copy))
     }
 
-    /// Waits until both statuses tell what satisfies a condition.
+    /// Waits until both statuses satisfy a condition.
     pub async fn until(
         &self,
         what: &str,

@@ -166,7 +166,7 @@ spec:
             .await
     }
 
-    /// The events on its parent that tell of it, oldest first.
+    /// The events on its parent about it, oldest first.
     pub async fn parent_events(&self) -> Result<Vec<Event>> {
         let parent = self.parent().await?.uid().context("a parent without UID")?;
         let reason = format!("policy: {}/{}", self.namespace, self.name);
@@ -181,7 +181,7 @@ spec:
             .collect())
     }
 
-    /// The messages of its own events that tell of its status, oldest first.
+    /// The messages of its own events about its status, oldest first.
     pub async fn own_messages(&self) -> Result<Vec<String>> {
         let uid = self.read().await?.uid().context("a policy without UID")?;
         let events = self.events(&uid, "PolicyUpdate").await?.into_iter();

@@ -56,7 +56,7 @@ pub(super) fn workload(
     }
     pods::template_with(&template, Restarts::Always, &claimed, errors);
     if resource == "statefulsets" {
-        // Told twice.
+        // A kube-apiserver reports these errors twice.
         pods::template_metadata(&template, errors);
     }
     let deadline = spec.get("template.spec.activeDeadlineSeconds");

@@ -70,9 +70,9 @@ pub(super) fn container(one: &FieldValue<'_>, volumes: &[&str], first: bool, err
     ] {
         probes::probe(&one.get(field), must_succeed_once, errors);
     }
-    let patience = one.get("readinessProbe.terminationGracePeriodSeconds");
-    if patience.is_set() {
-        errors.push(patience.invalid("must not be set for readinessProbes"));
+    let grace_period = one.get("readinessProbe.terminationGracePeriodSeconds");
+    if grace_period.is_set() {
+        errors.push(grace_period.invalid("must not be set for readinessProbes"));
     }
 }
 

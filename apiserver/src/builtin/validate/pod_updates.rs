@@ -103,11 +103,11 @@ fn rest(spec: &Value, old: &Value, gated: bool) -> Value {
     for field in ["activeDeadlineSeconds", "tolerations", "schedulingGates"] {
         fields.remove(field);
     }
-    let patience = |spec: &Value| {
+    let grace_period = |spec: &Value| {
         spec.get("terminationGracePeriodSeconds")
             .and_then(Value::as_i64)
     };
-    if patience(spec) == Some(1) && patience(old).is_some_and(|seconds| seconds < 0) {
+    if grace_period(spec) == Some(1) && grace_period(old).is_some_and(|seconds| seconds < 0) {
         let before = old
             .get("terminationGracePeriodSeconds")
             .cloned()

@@ -25,9 +25,9 @@ pub(super) fn probe(probe: &FieldValue<'_>, must_succeed_once: bool, errors: &mu
         ],
         errors,
     );
-    let patience = probe.get("terminationGracePeriodSeconds");
-    if patience.number().is_some_and(|seconds| seconds <= 0) {
-        errors.push(patience.invalid("must be greater than 0"));
+    let grace_period = probe.get("terminationGracePeriodSeconds");
+    if grace_period.number().is_some_and(|seconds| seconds <= 0) {
+        errors.push(grace_period.invalid("must be greater than 0"));
     }
     let successes = probe.get("successThreshold");
     if must_succeed_once && successes.number() != Some(1) {

@@ -245,7 +245,7 @@ fn dsa_bytes(numbers: &[&BigUint]) -> x509_cert::der::Result<Vec<u8>> {
 }
 
 impl PrivateKey {
-    /// The name of the algorithm's signer, or Go's complaint about a key that cannot sign.
+    /// The name of the algorithm's signer, or Go's error for a key that cannot sign.
     pub fn algorithm(&self) -> Result<Algorithm, &'static str> {
         match self {
             Self::Rsa(_) => Ok(Algorithm::Rsa),

@@ -247,8 +247,8 @@ fn item(value: &Value) -> Value {
     }
 }
 
-fn items<'a>(env: &mut Env<'_>, value: &'a Value, complaint: &str) -> Result<&'a List, Failure> {
-    let list = slice_of(value, &|kind| format!("Cannot {complaint} type {kind}"))?;
+fn items<'a>(env: &mut Env<'_>, value: &'a Value, verb: &str) -> Result<&'a List, Failure> {
+    let list = slice_of(value, &|kind| format!("Cannot {verb} type {kind}"))?;
     charge_items(env, list.len())?;
     Ok(list)
 }

@@ -29,7 +29,7 @@ pub const FUNCTIONS: &[Function] = &[
 
 /// The error of an invalid pattern.
 #[derive(Clone, Copy)]
-enum Complaint {
+enum OnInvalidPattern {
     /// As Go's `MustCompile` panics.
     Panic,
     /// As Go's `Compile` answers.
@@ -39,15 +39,15 @@ enum Complaint {
 fn compile(
     env: &mut Env<'_>,
     arguments: &Arguments<'_>,
-    complaint: Complaint,
+    on_invalid: OnInvalidPattern,
 ) -> Result<Rc<Regexp>, Failure> {
     let pattern = arguments.str(0)?;
     charge_items(env, pattern.len())?;
     env.meter.clock()?;
     let compiled = Regexp::compile(pattern).map_err(|error| {
-        Failure::text(match complaint {
-            Complaint::Panic => regexp::panic_text(pattern, &error),
-            Complaint::Error => error.to_string(),
+        Failure::text(match on_invalid {
+            OnInvalidPattern::Panic => regexp::panic_text(pattern, &error),
+            OnInvalidPattern::Error => error.to_string(),
         })
     })?;
     charge_items(env, compiled.steps(arguments.str(1)?.len()))?;
@@ -61,7 +61,7 @@ fn tick(env: &mut Env<'_>) -> Result<(), Failure> {
 }
 
 fn matches(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    match compile(env, arguments, Complaint::Error) {
+    match compile(env, arguments, OnInvalidPattern::Error) {
         Ok(pattern) => Ok(Value::Bool(pattern.is_match(arguments.str(1)?))),
         Err(Failure::Text(_)) => Ok(Value::Bool(false)),
         Err(limit) => Err(limit),
@@ -69,21 +69,21 @@ fn matches(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 }
 
 fn must_match(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    let pattern = compile(env, arguments, Complaint::Error)?;
+    let pattern = compile(env, arguments, OnInvalidPattern::Error)?;
     Ok(Value::Bool(pattern.is_match(arguments.str(1)?)))
 }
 
-fn found(env: &mut Env<'_>, arguments: &Arguments<'_>, complaint: Complaint) -> Answer {
-    let pattern = compile(env, arguments, complaint)?;
+fn found(env: &mut Env<'_>, arguments: &Arguments<'_>, on_invalid: OnInvalidPattern) -> Answer {
+    let pattern = compile(env, arguments, on_invalid)?;
     part(env, pattern.find(arguments.str(1)?).unwrap_or_default())
 }
 
 fn find(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    found(env, arguments, Complaint::Panic)
+    found(env, arguments, OnInvalidPattern::Panic)
 }
 
 fn must_find(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    found(env, arguments, Complaint::Error)
+    found(env, arguments, OnInvalidPattern::Error)
 }
 
 fn strings(env: &mut Env<'_>, parts: &[&[u8]]) -> Answer {
@@ -94,8 +94,8 @@ fn strings(env: &mut Env<'_>, parts: &[&[u8]]) -> Answer {
     )))
 }
 
-fn found_all(env: &mut Env<'_>, arguments: &Arguments<'_>, complaint: Complaint) -> Answer {
-    let pattern = compile(env, arguments, complaint)?;
+fn found_all(env: &mut Env<'_>, arguments: &Arguments<'_>, on_invalid: OnInvalidPattern) -> Answer {
+    let pattern = compile(env, arguments, on_invalid)?;
     let text = arguments.str(1)?;
     charge_bytes(env, text.len())?;
     let parts = pattern.find_all(text, arguments.int(2)?, || tick(env))?;
@@ -106,20 +106,20 @@ fn found_all(env: &mut Env<'_>, arguments: &Arguments<'_>, complaint: Complaint)
 }
 
 fn find_all(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    found_all(env, arguments, Complaint::Panic)
+    found_all(env, arguments, OnInvalidPattern::Panic)
 }
 
 fn must_find_all(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    found_all(env, arguments, Complaint::Error)
+    found_all(env, arguments, OnInvalidPattern::Error)
 }
 
 fn replaced(
     env: &mut Env<'_>,
     arguments: &Arguments<'_>,
-    complaint: Complaint,
+    on_invalid: OnInvalidPattern,
     replacement: Replacement<'_>,
 ) -> Answer {
-    let pattern = compile(env, arguments, complaint)?;
+    let pattern = compile(env, arguments, on_invalid)?;
     let text = arguments.str(1)?;
     charge_bytes(env, text.len())?;
     answer(pattern.replace_all(text, &replacement, |count| {
@@ -130,26 +130,26 @@ fn replaced(
 
 fn replace_all(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let template = Replacement::Template(arguments.str(2)?);
-    replaced(env, arguments, Complaint::Panic, template)
+    replaced(env, arguments, OnInvalidPattern::Panic, template)
 }
 
 fn must_replace_all(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let template = Replacement::Template(arguments.str(2)?);
-    replaced(env, arguments, Complaint::Error, template)
+    replaced(env, arguments, OnInvalidPattern::Error, template)
 }
 
 fn replace_literal(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let literal = Replacement::Literal(arguments.str(2)?);
-    replaced(env, arguments, Complaint::Panic, literal)
+    replaced(env, arguments, OnInvalidPattern::Panic, literal)
 }
 
 fn must_replace_literal(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let literal = Replacement::Literal(arguments.str(2)?);
-    replaced(env, arguments, Complaint::Error, literal)
+    replaced(env, arguments, OnInvalidPattern::Error, literal)
 }
 
-fn parts(env: &mut Env<'_>, arguments: &Arguments<'_>, complaint: Complaint) -> Answer {
-    let pattern = compile(env, arguments, complaint)?;
+fn parts(env: &mut Env<'_>, arguments: &Arguments<'_>, on_invalid: OnInvalidPattern) -> Answer {
+    let pattern = compile(env, arguments, on_invalid)?;
     let (text, count) = (arguments.str(1)?, arguments.int(2)?);
     if count == 0 {
         return Ok(Value::List(List::nil(Element::Str)));
@@ -160,11 +160,11 @@ fn parts(env: &mut Env<'_>, arguments: &Arguments<'_>, complaint: Complaint) -> 
 }
 
 fn split(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    parts(env, arguments, Complaint::Panic)
+    parts(env, arguments, OnInvalidPattern::Panic)
 }
 
 fn must_split(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
-    parts(env, arguments, Complaint::Error)
+    parts(env, arguments, OnInvalidPattern::Error)
 }
 
 fn quote_meta(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {

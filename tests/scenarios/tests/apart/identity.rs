@@ -72,7 +72,7 @@ async fn may_not_list(world: &Pair, policies: &str) -> Result<()> {
     Ok(())
 }
 
-/// What a controller needs to look and to tell, but for the events.
+/// The rights that a controller needs, without those for events.
 const SILENT: &str = "apiVersion: rbac.authorization.k8s.io/v1
 kind: ClusterRole
 metadata: {name: rough-2}

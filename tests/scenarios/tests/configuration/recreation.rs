@@ -82,7 +82,7 @@ pub(crate) async fn immutable(world: Arc<Evaluator>) -> Result<()> {
         .await?;
     same("the UID", &read(&world, "there").await?.metadata.uid, &old)?;
 
-    // Asked only to tell, it does not speak of what could be done.
+    // With inform, the message does not mention a recreation.
     subject
         .apply(&policy("inform", "None", &deployment("there", "new")))
         .await?;

@@ -39,7 +39,7 @@ pub(crate) async fn nowhere(world: Arc<Evaluator>) -> Result<()> {
     world.apply(&keys).await?;
     let mut controller = Controller::start(world.plane(), POLICIES, &["--log-level=9"]).await?;
     let policies = apply(&world).await?;
-    // Somebody changes what came from the Secret, so that there are differences to tell of.
+    // Somebody changes what came from the Secret, so that there are differences to report.
     for (kind, name) in [("ConfigMap", "copy"), ("Secret", "copy")] {
         let field = if kind == "Secret" {
             "stringData"

@@ -410,7 +410,7 @@ pub(crate) async fn in_errors(world: Arc<Hubs>) -> Result<()> {
     kept_secret(&world, "rough-edge-33-errors", &ways).await
 }
 
-/// Templates that read a Secret in these ways tell nothing of it.
+/// Templates that read a Secret in these ways reveal nothing of it.
 async fn kept_secret(world: &Hubs, name: &str, ways: &[String]) -> Result<()> {
     let site = world.site(name, &["m1"]).await?;
     let (encoded, decoded) = ("aHVudGVyMg==", "hunter2");

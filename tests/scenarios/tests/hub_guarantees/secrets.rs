@@ -471,7 +471,7 @@ fn look(what: &str, text: &str, plaintexts: &[String], leaks: &mut BTreeSet<Stri
                 let (from, to) = (line.floor_char_boundary(from), line.floor_char_boundary(to));
                 line.get(from..to).unwrap_or_default()
             };
-            // Times of log lines tell nothing.
+            // Without the times of the log lines.
             let start = part(28, 110);
             let around = part(at.saturating_sub(60), at + 40);
             leaks.insert(format!(

@@ -11,7 +11,7 @@ pub(super) struct Condition<'a> {
     pub(super) status: &'a str,
     pub(super) reason: &'a str,
     pub(super) message: String,
-    /// The generation this is about, for kinds that tell.
+    /// The generation this is about, for kinds that report it.
     pub(super) generation: Option<i64>,
 }
 
