@@ -16,7 +16,14 @@ use tower::{BoxError, Layer, Service};
 /// Aborting the tasks of a lost leader is not enough: a process that was suspended finds its requests ready to be
 /// sent before any of its timers has fired. A client with a fence checks the clock before it sends.
 #[derive(Clone, Debug, Default)]
-pub struct Fence(Arc<Mutex<State>>);
+pub struct Fence(Arc<Gate>);
+
+#[derive(Debug, Default)]
+struct Gate {
+    state: Mutex<State>,
+    /// The fences of the shards that this process leads or wants to lead.
+    parts: Mutex<Vec<Fence>>,
+}
 
 #[derive(Clone, Copy, Debug, Default)]
 enum State {
@@ -37,28 +44,42 @@ pub struct Fenced;
 impl Fence {
     /// Whether a request may be sent at `now`.
     pub fn is_open(&self, now: Instant) -> bool {
-        match *self.0.lock() {
+        let is_open = match *self.0.state.lock() {
             State::Open => true,
             State::Until(at) => now < at,
             State::Closed => false,
-        }
+        };
+        is_open && self.0.parts.lock().iter().all(|part| part.is_open(now))
+    }
+
+    /// Makes a fence that closes this one with it, until it is detached.
+    pub(super) fn attach(&self) -> Self {
+        let part = Self::default();
+        self.0.parts.lock().push(part.clone());
+        part
+    }
+
+    /// Detaches a fence, because no request depends on it any more.
+    pub(super) fn detach(&self, part: &Self) {
+        let mut parts = self.0.parts.lock();
+        parts.retain(|attached| !Arc::ptr_eq(&attached.0, &part.0));
     }
 
     /// When it closes, if that is known.
     #[cfg(test)]
     pub(super) fn closes_at(&self) -> Option<Instant> {
-        match *self.0.lock() {
+        match *self.0.state.lock() {
             State::Until(at) => Some(at),
             State::Open | State::Closed => None,
         }
     }
 
     pub(super) fn open_until(&self, at: Instant) {
-        *self.0.lock() = State::Until(at);
+        *self.0.state.lock() = State::Until(at);
     }
 
     pub(super) fn close(&self) {
-        *self.0.lock() = State::Closed;
+        *self.0.state.lock() = State::Closed;
     }
 }
 
@@ -116,6 +137,19 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn attached_fence_closes_whole_until_it_is_detached() {
+        let (whole, now) = (Fence::default(), Instant::now());
+        let (first, second) = (whole.attach(), whole.attach());
+        first.open_until(now + Duration::from_secs(1));
+        assert!(whole.is_open(now));
+        second.close();
+        assert!(!whole.is_open(now));
+        whole.detach(&second);
+        assert!(whole.is_open(now));
+        assert!(!whole.is_open(now + Duration::from_secs(2)));
+    }
 
     #[tokio::test(start_paused = true)]
     async fn requests_are_sent_until_deadline_and_never_again() {

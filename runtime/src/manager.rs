@@ -32,6 +32,7 @@ use crate::client::{self, ClientError, ClientOptions, InProcessServers};
 use crate::events::{EventBroadcaster, EventBroadcasterMetrics};
 use crate::fence::Fence;
 use crate::flags::{ListenAddress, LogArgs, TlsArgs};
+use crate::leader::shards::{self, OnAcquire, Ownership, ShardElection};
 use crate::leader::{self, Election, LeaderError, LeaseTimings};
 use crate::logging::{self, InvalidLevel};
 use crate::metrics::{ControllerMetrics, Metrics};
@@ -206,7 +207,7 @@ impl Manager {
     pub async fn elect(&mut self, election: LeaderElection<'_>) -> Result<Role, ManagerError> {
         let namespace = election.namespace.or_else(client::own_namespace);
         let candidate = Election {
-            client: leader::connect(election.options).await?,
+            client: leader::connect(election.options, 1).await?,
             namespace: namespace.ok_or(LeaderError::NoNamespace)?,
             lease: election.lease,
             timings: election.timings,
@@ -217,6 +218,29 @@ impl Manager {
         };
         self.tasks.lead(leadership);
         Ok(Role::Leader)
+    }
+
+    /// Competes for shards in the background. From then on the process ends when a lease of its shards is lost. `on_acquire` is
+    /// called with the number of each shard that this process begins to work on.
+    pub async fn elect_shards(
+        &mut self,
+        (election, count): (LeaderElection<'_>, u16),
+        on_acquire: impl FnOnce(&Ownership) -> OnAcquire,
+    ) -> Result<Ownership, ManagerError> {
+        let namespace = election.namespace.or_else(client::own_namespace);
+        let shards = ShardElection {
+            client: leader::connect(election.options, count).await?,
+            namespace: namespace.ok_or(LeaderError::NoNamespace)?,
+            lease: election.lease,
+            count,
+            timings: election.timings,
+            fence: self.fence.clone(),
+        };
+        let ownership = Ownership::none_of(count);
+        let on_acquire = on_acquire(&ownership);
+        let run = shards::run(shards, ownership.clone(), on_acquire, self.tasks.stop());
+        self.tasks.spawn("the election of shards", run);
+        Ok(ownership)
     }
 
     /// Spawns the workers of a queue. They begin when `synced` ends: before the caches have synced, absence means nothing.

@@ -255,7 +255,7 @@ mod tests {
         let writes = writers(&mut supervisor);
         supervisor.lead(Leadership::of(|_| async {
             sleep(Duration::from_secs(1)).await;
-            LeaderError::Ended("test")
+            LeaderError::Ended("test".into())
         }));
         let started = Instant::now();
         let ended = supervisor.run().await.unwrap_err().to_string();
@@ -281,7 +281,7 @@ mod tests {
         supervisor.lead(Leadership::of(|released| async move {
             let _ = released.await;
             noted.store(seen.load(Ordering::SeqCst), Ordering::SeqCst);
-            LeaderError::Ended("test")
+            LeaderError::Ended("test".into())
         }));
         tokio::spawn(async move {
             sleep(Duration::from_secs(1)).await;
@@ -298,7 +298,7 @@ mod tests {
         supervisor.spawn_infallible("slow", sleep(Duration::from_secs(9)));
         supervisor.lead(Leadership::of(|_| async {
             sleep(Duration::from_secs(2)).await;
-            LeaderError::Ended("test")
+            LeaderError::Ended("test".into())
         }));
         stop.cancel();
         let started = Instant::now();

@@ -32,6 +32,16 @@ pub(super) struct Ambient {
     pub(super) fraction: Box<dyn Fn() -> f64 + Send + Sync>,
 }
 
+impl Ambient {
+    /// The clock and the random numbers of the machine.
+    pub(super) fn real() -> Self {
+        Self {
+            wall: Box::new(Timestamp::now),
+            fraction: Box::new(super::fraction),
+        }
+    }
+}
+
 /// A process that takes part in an election.
 pub(super) struct Candidate<L> {
     lock: L,
@@ -149,6 +159,22 @@ impl<L: Lock> Candidate<L> {
             return self.free(found).await;
         }
         Ok(())
+    }
+
+    /// Hands the lease over: `to` leads from its next round on, and nobody else before the lease has run out.
+    pub(super) async fn hand_over(&mut self, to: &str) -> Result<(), LockError> {
+        self.fence.close();
+        self.written = None;
+        let Some(mut found) = self.lock.read().await? else {
+            return Ok(());
+        };
+        let spec = found.spec.unwrap_or_default();
+        if record::holder(&spec) != Some(self.elector.identity()) {
+            return Ok(());
+        }
+        let theirs = record::held(Some(&spec), to, &self.timings, (self.ambient.wall)());
+        found.spec = Some(theirs);
+        self.lock.write(found).await.map(|_| ())
     }
 
     async fn free(&self, mut lease: Lease) -> Result<(), LockError> {

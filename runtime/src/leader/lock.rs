@@ -1,5 +1,7 @@
 //! The Lease on the API server.
 
+use std::sync::Arc;
+
 use k8s_openapi::api::coordination::v1::Lease;
 use kube::Client;
 use kube::api::{Api, PostParams};
@@ -30,14 +32,15 @@ pub(super) trait Lock: Send + Sync {
 }
 
 /// A Lease behind a client.
+#[derive(Clone)]
 pub(super) struct ApiLock {
     api: Api<Lease>,
     namespace: String,
-    name: &'static str,
+    name: Arc<str>,
 }
 
 impl ApiLock {
-    pub(super) fn new(client: Client, namespace: &str, name: &'static str) -> Self {
+    pub(super) fn new(client: Client, namespace: &str, name: Arc<str>) -> Self {
         Self {
             api: Api::namespaced(client, namespace),
             namespace: namespace.to_owned(),
@@ -48,19 +51,19 @@ impl ApiLock {
 
 impl Lock for ApiLock {
     async fn read(&self) -> Result<Option<Lease>, LockError> {
-        self.api.get_opt(self.name).await.map_err(refused)
+        self.api.get_opt(&self.name).await.map_err(refused)
     }
 
     async fn write(&self, mut lease: Lease) -> Result<Lease, LockError> {
         let parameters = PostParams::default();
         if lease.metadata.resource_version.is_some() {
-            return match self.api.replace(self.name, &parameters, &lease).await {
+            return match self.api.replace(&self.name, &parameters, &lease).await {
                 // It was deleted.
                 Err(kube::Error::Api(status)) if status.code == 404 => Err(LockError::Conflict),
                 written => written.map_err(refused),
             };
         }
-        lease.metadata.name = Some(self.name.to_owned());
+        lease.metadata.name = Some(self.name.to_string());
         lease.metadata.namespace = Some(self.namespace.clone());
         self.api.create(&parameters, &lease).await.map_err(refused)
     }

@@ -15,11 +15,12 @@ mod lock;
 #[cfg(test)]
 mod model;
 mod record;
+pub mod shards;
 mod timings;
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use kube::Client;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -56,7 +57,7 @@ pub enum LeaderError {
     #[error("leader election lost: the lease {lease} was not renewed within {seconds} s: {reason}")]
     NotRenewed {
         /// The lease's name.
-        lease: &'static str,
+        lease: Arc<str>,
         /// The renew deadline.
         seconds: u64,
         /// Why the last try failed.
@@ -66,13 +67,13 @@ pub enum LeaderError {
     #[error("leader election lost: the lease {lease} is held by {holder}")]
     Taken {
         /// The lease's name.
-        lease: &'static str,
+        lease: Arc<str>,
         /// The identity of the new leader.
         holder: String,
     },
     /// The task that renews the lease ended.
     #[error("leader election lost: the renewal of the lease {0} ended")]
-    Ended(&'static str),
+    Ended(Arc<str>),
 }
 
 /// The election that a process takes part in.
@@ -89,11 +90,11 @@ pub struct Election {
     pub fence: Fence,
 }
 
-/// A separate client for an election: renewals do not wait behind the controllers' requests.
-pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
+/// A separate client for the elections of so many leases: renewals do not wait behind the controllers' requests.
+pub async fn connect(options: &ClientOptions, leases: u16) -> Result<Client, ClientError> {
     let options = ClientOptions {
-        qps: QPS,
-        burst: BURST,
+        qps: QPS * f32::from(leases),
+        burst: BURST * u32::from(leases),
         ..options.clone()
     };
     client::connect(&options).await
@@ -101,7 +102,7 @@ pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
 
 /// Leadership, renewed in the background until it is lost, released or dropped. A lease that is only dropped expires.
 pub struct Leadership {
-    lease: &'static str,
+    lease: Arc<str>,
     renewal: AbortOnDropHandle<LeaderError>,
     release: Option<oneshot::Sender<()>>,
 }
@@ -119,28 +120,26 @@ pub async fn acquire(
         fence,
     } = election;
     let identity = identity().map_err(LeaderError::Identity)?;
-    let lock = ApiLock::new(client, &namespace, lease);
-    metrics::leads(lease, false);
-    tracing::info!(lease, namespace, identity, "waiting to become the leader");
-    let ambient = Ambient {
-        wall: Box::new(Timestamp::now),
-        fraction: Box::new(fraction),
-    };
-    let mut candidate = Candidate::new(lock, identity, timings, fence, ambient);
+    let lease: Arc<str> = lease.into();
+    let lock = ApiLock::new(client, &namespace, Arc::clone(&lease));
+    metrics::leads(&lease, false);
+    tracing::info!(%lease, namespace, identity, "waiting to become the leader");
+    let mut candidate = Candidate::new(lock, identity, timings, fence, Ambient::real());
     tokio::select! {
         () = stop.cancelled() => {
             // A claim may have been in flight.
             let _ = tokio::time::timeout(RELEASE, candidate.release()).await;
             return Ok(None);
         }
-        () = campaign(&mut candidate, lease) => {}
+        () = campaign(&mut candidate, &lease) => {}
     }
-    metrics::leads(lease, true);
-    tracing::info!(lease, "leading");
+    metrics::leads(&lease, true);
+    tracing::info!(%lease, "leading");
     let (release, released) = oneshot::channel();
+    let renewed = Arc::clone(&lease);
     let renewal = tokio::spawn(async move {
-        let outcome = lead(candidate, lease, timings, released).await;
-        metrics::leads(lease, false);
+        let outcome = lead(candidate, Arc::clone(&renewed), timings, released).await;
+        metrics::leads(&renewed, false);
         outcome
     });
     Ok(Some(Leadership {
@@ -159,7 +158,7 @@ impl Leadership {
     {
         let (release, released) = oneshot::channel();
         Self {
-            lease: "test",
+            lease: "test".into(),
             renewal: AbortOnDropHandle::new(tokio::spawn(lost(released))),
             release: Some(release),
         }
@@ -170,7 +169,7 @@ impl Leadership {
     pub async fn lost(&mut self) -> LeaderError {
         match (&mut self.renewal).await {
             Ok(error) => error,
-            Err(_) => LeaderError::Ended(self.lease),
+            Err(_) => LeaderError::Ended(Arc::clone(&self.lease)),
         }
     }
 
@@ -183,7 +182,7 @@ impl Leadership {
 }
 
 /// Tries until this process leads.
-async fn campaign<L: Lock>(candidate: &mut Candidate<L>, lease: &'static str) {
+async fn campaign<L: Lock>(candidate: &mut Candidate<L>, lease: &Arc<str>) {
     let mut last = None;
     loop {
         let mut runs_out = None;
@@ -192,13 +191,13 @@ async fn campaign<L: Lock>(candidate: &mut Candidate<L>, lease: &'static str) {
             Ok(Round::Held { holder, until }) => {
                 runs_out = Some(until);
                 if last.as_ref() != Some(&holder) {
-                    tracing::info!(lease, holder, "another process leads");
+                    tracing::info!(%lease, holder, "another process leads");
                     last = Some(holder);
                 }
             }
-            Err(LockError::Conflict) => tracing::debug!(lease, "another candidate was faster"),
+            Err(LockError::Conflict) => tracing::debug!(%lease, "another candidate was faster"),
             Err(error) => {
-                tracing::error!(lease, %error, "cannot acquire the leader lease, trying again");
+                tracing::error!(%lease, %error, "cannot acquire the leader lease, trying again");
             }
         }
         tokio::time::sleep_until(candidate.next_try(runs_out)).await;
@@ -208,22 +207,24 @@ async fn campaign<L: Lock>(candidate: &mut Candidate<L>, lease: &'static str) {
 /// Renews until that fails for too long, or until the sender of `release` is dropped: then the lease is released.
 async fn lead<L: Lock>(
     mut candidate: Candidate<L>,
-    lease: &'static str,
+    lease: Arc<str>,
     timings: LeaseTimings,
     mut release: oneshot::Receiver<()>,
 ) -> LeaderError {
     let outcome = tokio::select! {
         // Dropped with the request that may be in flight: the release reads the Lease again.
         _ = &mut release => None,
-        error = renew(&mut candidate, lease, &timings) => Some(error),
+        error = renew(&mut candidate, &lease, &timings) => Some(error),
     };
     if let Some(error) = outcome {
-        tracing::error!(lease, %error, "leader election lost");
+        tracing::error!(%lease, %error, "leader election lost");
         return error;
     }
     match candidate.release().await {
-        Ok(()) => tracing::info!(lease, "the leader lease was released"),
-        Err(error) => tracing::warn!(lease, %error, "cannot release the leader lease, it runs out"),
+        Ok(()) => tracing::info!(%lease, "the leader lease was released"),
+        Err(error) => {
+            tracing::warn!(%lease, %error, "cannot release the leader lease, it runs out");
+        }
     }
     LeaderError::Ended(lease)
 }
@@ -231,7 +232,7 @@ async fn lead<L: Lock>(
 /// Ends when this process must stop leading.
 async fn renew<L: Lock>(
     candidate: &mut Candidate<L>,
-    lease: &'static str,
+    lease: &Arc<str>,
     timings: &LeaseTimings,
 ) -> LeaderError {
     let mut reason = "no request was sent".to_owned();
@@ -248,14 +249,19 @@ async fn renew<L: Lock>(
         };
         match tokio::time::timeout_at(give_up, round).await {
             Ok(Ok(Round::Led)) => {}
-            Ok(Ok(Round::Held { holder, .. })) => return LeaderError::Taken { lease, holder },
+            Ok(Ok(Round::Held { holder, .. })) => {
+                return LeaderError::Taken {
+                    lease: Arc::clone(lease),
+                    holder,
+                };
+            }
             Ok(Err(error)) => {
-                tracing::warn!(lease, %error, "cannot renew the leader lease, trying again");
+                tracing::warn!(%lease, %error, "cannot renew the leader lease, trying again");
                 reason = error.to_string();
             }
             Err(_) => {
                 return LeaderError::NotRenewed {
-                    lease,
+                    lease: Arc::clone(lease),
                     seconds: timings.renew_deadline().as_secs(),
                     reason,
                 };
@@ -289,7 +295,6 @@ fn fraction() -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
     use http::{Method, Request, Response, StatusCode};

@@ -224,7 +224,8 @@ async fn process(run: Run, number: u64, start: u64) {
     let identity = format!("{number}-{start}");
     let network = Network(run.clone());
     let mut candidate = Candidate::new(network, identity, timings, fence.clone(), ambient);
-    campaign(&mut candidate, "model").await;
+    let lease: Arc<str> = "model".into();
+    campaign(&mut candidate, &lease).await;
 
     let term = {
         let mut terms = run.terms.lock();
@@ -236,7 +237,7 @@ async fn process(run: Run, number: u64, start: u64) {
         terms.len() - 1
     };
     let (release, released) = oneshot::channel();
-    let mut leads = pin!(lead(candidate, "model", timings, released));
+    let mut leads = pin!(lead(candidate, lease, timings, released));
     // Some leaders are stopped, some are killed, most continue.
     let end = Instant::now() + run.dice.millis(300_000);
     tokio::select! {
@@ -263,14 +264,14 @@ fn close(run: &Run, term: usize, fence: &Fence) {
 /// The error in the terms of leaders, if there is one.
 fn overlap(terms: &[Term], start: Instant) -> Option<String> {
     let seconds = |at: Instant| at.duration_since(start).as_secs_f64();
-    let said = |term: &Term| {
+    let describe = |term: &Term| {
         let to = term.to.map_or(f64::INFINITY, seconds);
         format!("{} from {} to {to}", term.node, seconds(term.from))
     };
     let mut pairs = terms.iter().zip(terms.iter().skip(1));
     let (first, second) =
         pairs.find(|(first, second)| first.to.is_none_or(|to| to > second.from))?;
-    Some(format!("{} and {}", said(first), said(second)))
+    Some(format!("{} and {}", describe(first), describe(second)))
 }
 
 fn play(seed: u64, restarts: bool) -> Result<usize, String> {

@@ -18,7 +18,7 @@ struct Request {
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
 struct Lease {
-    name: &'static str,
+    name: String,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
@@ -76,8 +76,10 @@ pub(crate) fn undecodable(kind: &str) {
 }
 
 /// Records whether this process leads.
-pub(crate) fn leads(lease: &'static str, leads: bool) {
-    let gauge = LEADING.get_or_create(&Lease { name: lease });
+pub(crate) fn leads(lease: &str, leads: bool) {
+    let gauge = LEADING.get_or_create(&Lease {
+        name: lease.to_owned(),
+    });
     gauge.set(i64::from(leads));
 }
 
