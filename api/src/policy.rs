@@ -134,6 +134,10 @@ pub struct PolicyStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = ["Compliant", "Pending", "NonCompliant"]))]
     pub compliant: Option<String>,
+    /// Root policy only: conditions of this status, such as that it does not list all clusters. Upstream's CRD does not have
+    /// them, and drops them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conditions: Option<Vec<PolicyCondition>>,
     /// Replicated policy only: one entry per template.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub details: Option<Vec<DetailsPerTemplate>>,
@@ -150,6 +154,28 @@ impl PolicyStatus {
     pub fn compliance(&self) -> Option<Compliance> {
         self.compliant.as_deref().and_then(Compliance::parse)
     }
+}
+
+/// A condition of a root policy's status.
+#[derive(Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct PolicyCondition {
+    /// When the condition began, RFC 3339 in UTC, whole seconds.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("format" = "date-time"))]
+    pub last_transition_time: Option<String>,
+    /// For people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub message: Option<String>,
+    /// Why, as a fixed word.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// `True`: a condition that does not hold is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// `ClustersOmitted`.
+    #[serde(rename = "type")]
+    pub type_: String,
 }
 
 /// One way by which a root policy reaches clusters.

@@ -33,6 +33,10 @@ pub struct Args {
     /// for processes that do not run in a Pod.
     #[arg(long, hide = true, value_name = "NAMESPACE")]
     pub leader_election_namespace: Option<String>,
+    /// Shards of the work that the propagators of a hub share, by cluster namespace and by root policy. With 1 the leader does
+    /// all of it. The same number for all of them, up to 64.
+    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=64), value_name = "N")]
+    pub shards: u16,
     /// Takes the place of `WATCH_NAMESPACE`, which all components of a process share.
     #[arg(long, hide = true, value_name = "NAMESPACE")]
     pub watch_namespace: Option<String>,

@@ -26,6 +26,8 @@ mod replicated_policy;
 mod root;
 mod root_policy_status;
 mod settings;
+mod shards;
+mod status_size;
 mod status_window;
 mod webhooks;
 

@@ -9,10 +9,11 @@ use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::events::{EventBroadcaster, EventRecorder};
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::leader::LeaseTimings;
-use reeve_runtime::manager::{LeaderElection, Manager, Role, ServerOptions};
+use reeve_runtime::leader::shards::Ownership;
+use reeve_runtime::manager::{LeaderElection, Manager, Role, ServerOptions, Shards};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::probes::Check;
-use reeve_runtime::queue::{Action, Key, Queue};
+use reeve_runtime::queue::Queue;
 use reeve_runtime::serving;
 
 use crate::args::{Args, Rates};
@@ -26,9 +27,10 @@ use crate::policy_automation::PolicyAutomationReconciler;
 use crate::policy_encryption_keys::EncryptionKeysReconciler;
 use crate::policy_set::PolicySetReconciler;
 use crate::queues::Queues;
-use crate::replicated_policy::ReplicatedPolicyReconciler;
+use crate::replicated_policy::{ReplicatedPolicyReconciler, Writers};
 use crate::root_policy_status::RootPolicyStatusReconciler;
 use crate::settings::{self, Settings};
+use crate::shards::{ShardedReconciler, enqueue_shard, reconcile_owned};
 use crate::webhooks::Webhooks;
 
 const LEASE: &str = "policy-propagator.open-cluster-management.io";
@@ -101,19 +103,41 @@ async fn start(args: Args, stop: CancellationToken) -> Result<(), Error> {
     manager.serve(servers).await?;
     // A standby watches too: it is ready to take over, and its probes answer so.
     watches.start(&cache, manager.tasks());
-    if args.leader_elect {
-        let election = LeaderElection {
-            options: &options,
-            namespace: args.leader_election_namespace.clone(),
-            lease: LEASE,
-            timings: LeaseTimings::CONTROLLER_RUNTIME,
-        };
-        if manager.elect(election).await? == Role::Stopped {
-            return Ok(manager.run().await?);
-        }
+    if let Some(ownership) = elect(&args, &options, &cache, &mut manager).await? {
+        reconcilers.start(&args, ownership, &mut manager);
     }
-    reconcilers.start(&args, &mut manager);
     Ok(manager.run().await?)
+}
+
+/// Waits until this process may work, and returns on what. `None` if it was stopped before.
+async fn elect(
+    args: &Args,
+    options: &ClientOptions,
+    cache: &Arc<HubCache>,
+    manager: &mut Manager,
+) -> Result<Option<Ownership>, Error> {
+    if !args.leader_elect {
+        return Ok(Some(Ownership::all()));
+    }
+    let election = LeaderElection {
+        options,
+        namespace: args.leader_election_namespace.clone(),
+        lease: LEASE,
+        timings: LeaseTimings::CONTROLLER_RUNTIME,
+    };
+    let (ownership, role) = if args.shards == 1 {
+        (Ownership::all(), manager.elect(election).await?)
+    } else {
+        let ownership = Ownership::none_of(args.shards);
+        let (cache, changed) = (Arc::clone(cache), ownership.clone());
+        let shards = Shards {
+            count: args.shards,
+            ownership: ownership.clone(),
+            on_change: Arc::new(move |shard| enqueue_shard(&cache, &changed, shard)),
+        };
+        (ownership, manager.elect_shards(election, shards).await?)
+    };
+    Ok(Some(ownership).filter(|_| role == Role::Leader))
 }
 
 /// The readiness check: the caches have synced, on the leader or a standby.
@@ -160,7 +184,7 @@ fn hub_templates(
     Ok(templates)
 }
 
-/// The reconcilers, which only the leader runs, and their dependencies.
+/// The reconcilers, which a standby does not run, and their dependencies.
 struct Reconcilers {
     client: Client,
     cache: Arc<HubCache>,
@@ -171,7 +195,7 @@ struct Reconcilers {
 }
 
 impl Reconcilers {
-    fn start(self, args: &Args, manager: &mut Manager) {
+    fn start(self, args: &Args, ownership: Ownership, manager: &mut Manager) {
         let client = || self.client.clone();
         let cache = || Arc::clone(&self.cache);
         let recorder =
@@ -184,8 +208,12 @@ impl Reconcilers {
             cache(),
             confirmer.clone(),
             self.templates.clone(),
-            events.clone(),
-            self.metrics.clone(),
+            (events.clone(), self.metrics.clone()),
+            if ownership.is_shared() {
+                Writers::Several
+            } else {
+                Writers::One
+            },
         );
         let metrics = self.metrics.clone();
         let roots = RootPolicyStatusReconciler::new(client(), cache(), confirmer, events, metrics);
@@ -193,35 +221,40 @@ impl Reconcilers {
         let keys = EncryptionKeysReconciler::new(client(), cache(), args.encryption_key_rotation);
         let automations = PolicyAutomationReconciler::new(client(), cache());
 
-        let workers = args.replicated_policy_max_concurrency;
-        self.spawn(manager, &self.queues.replicas, workers, move |key| {
-            replicas.clone().reconcile(key)
-        });
-        let workers = args.policy_status_max_concurrency;
-        self.spawn(manager, &self.queues.roots, workers, move |root| {
-            roots.clone().reconcile(root)
-        });
-        self.spawn(manager, &self.queues.sets, 1, move |key| {
-            sets.clone().reconcile(key)
-        });
-        let workers = args.key_rotation_max_concurrency;
-        self.spawn(manager, &self.queues.keys, workers, move |key| {
-            keys.clone().reconcile(key)
-        });
-        self.spawn(manager, &self.queues.automations, 1, move |key| {
-            automations.clone().reconcile(key)
-        });
+        let mut workers = Workers {
+            manager,
+            cache: &self.cache,
+            ownership,
+        };
+        let queues = &self.queues;
+        workers.spawn(
+            &queues.replicas,
+            args.replicated_policy_max_concurrency,
+            replicas,
+        );
+        workers.spawn(&queues.roots, args.policy_status_max_concurrency, roots);
+        workers.spawn(&queues.sets, 1, sets);
+        workers.spawn(&queues.keys, args.key_rotation_max_concurrency, keys);
+        workers.spawn(&queues.automations, 1, automations);
     }
+}
 
-    fn spawn<K, F, Fut, E>(&self, manager: &mut Manager, queue: &Queue<K>, count: u16, reconcile: F)
-    where
-        K: Key,
-        F: Fn(K) -> Fut + Send + Sync + 'static,
-        Fut: Future<Output = Result<Action, E>> + Send + 'static,
-        E: std::fmt::Display + Send + 'static,
-    {
-        let cache = Arc::clone(&self.cache);
+/// Spawns the workers of queues.
+struct Workers<'a> {
+    manager: &'a mut Manager,
+    cache: &'a Arc<HubCache>,
+    ownership: Ownership,
+}
+
+impl Workers<'_> {
+    /// Spawns `count` workers that reconcile the keys of a queue, once the caches have synced.
+    fn spawn<R: ShardedReconciler>(&mut self, queue: &Queue<R::Key>, count: u16, reconciler: R) {
+        let cache = Arc::clone(self.cache);
         let synced = async move { cache.wait_for_cache_sync().await };
-        manager.spawn_workers(queue.clone(), usize::from(count.max(1)), synced, reconcile);
+        let ownership = self.ownership.clone();
+        let reconcile = move |key| reconcile_owned(reconciler.clone(), ownership.clone(), key);
+        let count = usize::from(count.max(1));
+        self.manager
+            .spawn_workers(queue.clone(), count, synced, reconcile);
     }
 }

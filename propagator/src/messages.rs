@@ -4,6 +4,7 @@ use reeve_api::names::RootPolicyName;
 use reeve_runtime::object::ObjectKey;
 
 use crate::index::Pair;
+use crate::status_size::Omission;
 use reeve_runtime::discovery::ServedKind;
 
 /// What several clusters are in events.
@@ -81,6 +82,9 @@ pub const KEY_ROTATION_ZERO: &str = "the encryption-key-rotation flag must be gr
 /// No workers for key rotation.
 pub const KEY_ROTATION_WORKERS_ZERO: &str =
     "the key-rotation-max-concurrency flag must be greater than 0";
+/// Shards that no lease protects.
+pub const SHARDS_WITHOUT_ELECTION: &str =
+    "the shards flag needs the leader-elect flag: each shard has a lease";
 
 /// A policy's name leaves no room for the label on its replicas.
 pub const LONG_NAME: &str =
@@ -232,6 +236,26 @@ pub fn updated(pair: &Pair) -> String {
 /// Before the clusters of changed replicas.
 pub fn updated_for(root: &RootPolicyName) -> String {
     format!("Policy {}/{} was updated for", root.namespace, root.name)
+}
+
+/// The type of the condition of a status that does not list all clusters.
+pub const CLUSTERS_OMITTED: &str = "ClustersOmitted";
+/// Its reason.
+pub const STATUS_TOO_LARGE: &str = "StatusTooLarge";
+
+/// The message of that condition: how many clusters are listed, and the compliance of all of them.
+pub fn clusters_omitted(omission: &Omission) -> String {
+    let counts = omission.counts.iter().map(|(compliance, count)| {
+        let compliance = compliance.map(|compliance| compliance.to_string());
+        format!("{count} {}", compliance.as_deref().unwrap_or("not known"))
+    });
+    let counts: Vec<String> = counts.collect();
+    format!(
+        "The status lists {} of {} clusters, because an object must fit into etcd. All clusters: {}",
+        omission.listed,
+        omission.total,
+        counts.join(", ")
+    )
 }
 
 /// A policy with replicas was disabled.

@@ -10,10 +10,12 @@ use sha2::{Digest as _, Sha256};
 /// process's memory.
 #[derive(Clone, Debug)]
 pub struct CachedRoot {
-    /// The policy. Its status has only the compliance and the names of the clusters that violate the policy.
+    /// The policy. Its status has only the compliance, the conditions and the names of the clusters that violate the policy.
     pub policy: Arc<Policy>,
-    /// The digest of the whole status.
+    /// The digest of the status without its conditions.
     pub status: StatusDigest,
+    /// The length of the policy without its status as JSON, in bytes.
+    pub length_without_status: usize,
 }
 
 impl CachedRoot {
@@ -32,8 +34,10 @@ impl CachedRoot {
                 remaining_bindings: None,
             })
             .collect();
+        let length_without_status = json_length(&policy);
         policy.status = Some(PolicyStatus {
             compliant: status.compliant,
+            conditions: status.conditions,
             status: Some(clusters).filter(|list| !list.is_empty()),
             placement: None,
             details: None,
@@ -41,6 +45,7 @@ impl CachedRoot {
         Self {
             policy: Arc::new(policy),
             status: digest,
+            length_without_status,
         }
     }
 }
@@ -69,6 +74,28 @@ impl StatusDigest {
             clusters: digest(&clusters),
             rest: digest(&(&status.compliant, placement)),
         }
+    }
+}
+
+/// The length of a value as JSON, in bytes.
+pub fn json_length(value: &impl serde::Serialize) -> usize {
+    let mut length = Length(0);
+    // Counting cannot fail, nor can serializing what was read from JSON.
+    let _ = serde_json::to_writer(&mut length, value);
+    length.0
+}
+
+/// Counts the bytes that are written to it.
+struct Length(usize);
+
+impl std::io::Write for Length {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0 += bytes.len();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
     }
 }
 
@@ -130,6 +157,15 @@ mod tests {
         assert_eq!(status.compliant.as_deref(), Some("NonCompliant"));
         assert_eq!(status.status.map(|list| list.len()), Some(2));
         assert_eq!(status.placement, None);
+    }
+
+    #[test]
+    fn length_is_that_of_the_json_text() {
+        let root = kept(&json!({ "compliant": "NonCompliant", "status": clusters(3, 0) }));
+        let mut policy = Policy::clone(&root.policy);
+        policy.status = None;
+        let text = serde_json::to_string(&policy).unwrap();
+        assert_eq!(root.length_without_status, text.len());
     }
 
     #[test]

@@ -92,6 +92,9 @@ fn parse(args: &Args, variable: impl Fn(&str) -> Option<String>) -> Result<Setti
     if args.key_rotation_max_concurrency == 0 {
         return Err(Error::Flag(messages::KEY_ROTATION_WORKERS_ZERO));
     }
+    if args.shards > 1 && !args.leader_elect {
+        return Err(Error::Flag(messages::SHARDS_WITHOUT_ELECTION));
+    }
     let flag = args.watch_namespace.clone();
     let namespaces = flag.or_else(|| variable("WATCH_NAMESPACE"));
     let namespaces = namespaces.ok_or(Error::WatchNamespace)?;
@@ -163,9 +166,14 @@ mod tests {
                 "--key-rotation-max-concurrency=0",
                 "the key-rotation-max-concurrency flag must be greater than 0",
             ),
+            (
+                "--shards=2 --leader-elect=false",
+                "the shards flag needs the leader-elect flag: each shard has a lease",
+            ),
         ];
-        for (flag, text) in cases {
-            assert_eq!(decided(&[flag], &everywhere), Err(text.to_owned()));
+        for (flags, text) in cases {
+            let flags: Vec<_> = flags.split(' ').collect();
+            assert_eq!(decided(&flags, &everywhere), Err(text.to_owned()));
         }
         assert_eq!(
             decided(&[], &[]),

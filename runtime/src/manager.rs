@@ -32,7 +32,7 @@ use crate::client::{self, ClientError, ClientOptions, InProcessServers};
 use crate::events::{EventBroadcaster, EventBroadcasterMetrics};
 use crate::fence::Fence;
 use crate::flags::{ListenAddress, LogArgs, TlsArgs};
-use crate::leader::shards::{self, OnAcquire, Ownership, ShardElection};
+use crate::leader::shards::{self, OnChange, Ownership, ShardElection};
 use crate::leader::{self, Election, LeaderError, LeaseTimings};
 use crate::logging::{self, InvalidLevel};
 use crate::metrics::{ControllerMetrics, Metrics};
@@ -80,6 +80,16 @@ pub struct LeaderElection<'a> {
     pub lease: &'static str,
     /// Its periods, the same for all candidates.
     pub timings: LeaseTimings,
+}
+
+/// The shards of the work that the processes of a component share.
+pub struct Shards {
+    /// How many there are, the same for all processes.
+    pub count: u16,
+    /// Of `count` shards; it records which of them this process works on.
+    pub ownership: Ownership,
+    /// Called when that has changed.
+    pub on_change: OnChange,
 }
 
 /// Where health and metrics are served.
@@ -220,27 +230,44 @@ impl Manager {
         Ok(Role::Leader)
     }
 
-    /// Competes for shards in the background. From then on the process ends when a lease of its shards is lost. `on_acquire` is
-    /// called with the number of each shard that this process begins to work on.
+    /// Competes for shards in the background, once no process without shards works any more. From then on this process ends when
+    /// a lease of its shards is lost.
     pub async fn elect_shards(
         &mut self,
-        (election, count): (LeaderElection<'_>, u16),
-        on_acquire: impl FnOnce(&Ownership) -> OnAcquire,
-    ) -> Result<Ownership, ManagerError> {
+        election: LeaderElection<'_>,
+        shards: Shards,
+    ) -> Result<Role, ManagerError> {
         let namespace = election.namespace.or_else(client::own_namespace);
-        let shards = ShardElection {
-            client: leader::connect(election.options, count).await?,
-            namespace: namespace.ok_or(LeaderError::NoNamespace)?,
+        let namespace = namespace.ok_or(LeaderError::NoNamespace)?;
+        let client = leader::connect(election.options, shards.count).await?;
+        // A process without shards works on everything while it holds the lease of the whole.
+        let whole = Election {
+            client: client.clone(),
+            namespace: namespace.clone(),
             lease: election.lease,
-            count,
+            timings: election.timings,
+            fence: Fence::default(),
+        };
+        let Some(leadership) = leader::acquire(whole, &self.tasks.stop()).await? else {
+            return Ok(Role::Stopped);
+        };
+        leadership.release().await;
+        let candidate = ShardElection {
+            client,
+            namespace,
+            lease: election.lease,
+            count: shards.count,
             timings: election.timings,
             fence: self.fence.clone(),
         };
-        let ownership = Ownership::none_of(count);
-        let on_acquire = on_acquire(&ownership);
-        let run = shards::run(shards, ownership.clone(), on_acquire, self.tasks.stop());
+        let Shards {
+            ownership,
+            on_change,
+            ..
+        } = shards;
+        let run = shards::run(candidate, ownership, on_change, self.tasks.stop());
         self.tasks.spawn("the election of shards", run);
-        Ok(ownership)
+        Ok(Role::Leader)
     }
 
     /// Spawns the workers of a queue. They begin when `synced` ends: before the caches have synced, absence means nothing.

@@ -125,6 +125,12 @@ impl<V> Store<V> {
             .and_then(|entry| entry.known.valid().cloned())
     }
 
+    /// The resource version of an object, as the watch has delivered it.
+    pub fn resource_version(&self, key: &ObjectKey) -> Option<String> {
+        let entries = self.0.entries.read();
+        entries.get(key).map(|entry| entry.resource_version.clone())
+    }
+
     /// Whether this version of an object, or a later one, was delivered and its change processed. For a deleted
     /// object this holds once a later event was delivered.
     pub fn has_version(&self, key: &ObjectKey, version: &str) -> bool {

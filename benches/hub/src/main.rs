@@ -79,11 +79,21 @@ async fn main() -> Result<()> {
     println!("\n# nothing bound yet");
     measure::settle(&plane, &propagator).await?;
     println!("\n# from the binding to the last replica");
-    measure::propagate(&plane, &propagator, size).await?;
+    let propagated = measure::propagate(&plane, &propagator, size).await?;
     println!("\n# all roots edited, to the last replica");
-    measure::edit(&plane, &propagator, size).await?;
+    let edited = measure::edit(&plane, &propagator, size).await?;
     println!("\n# all replicas answer, to the last root that is Compliant");
-    measure::answer(&plane, &propagator, size).await?;
+    let answered = measure::answer(&plane, &propagator, size).await?;
+    let peak = propagator.used()?.peak_kib;
+    println!("\n# CPU and memory of the propagator a pair of policy and cluster");
+    per_pair("created", propagated, size);
+    per_pair("edited", edited, size);
+    per_pair("answered", answered, size);
+    println!("peak RSS {:.2} KiB", ratio(peak, size.pairs()));
+    println!(
+        "a root policy: {} bytes",
+        measure::root_length(&plane).await?
+    );
     println!(
         "\n# one answer every {} ms, {} others in each second",
         args.pause, args.load
@@ -98,4 +108,15 @@ async fn main() -> Result<()> {
     measure::restart(&plane, &mut propagator).await?;
     println!("\n# the binding goes, to the last replica");
     measure::withdraw(&plane, &propagator, size).await
+}
+
+fn per_pair(what: &str, cpu: Duration, size: Size) {
+    let micros = u64::try_from(cpu.as_micros()).unwrap_or(u64::MAX);
+    println!("{what}: CPU {:.0} us", ratio(micros, size.pairs()));
+}
+
+fn ratio(sum: u64, count: usize) -> f64 {
+    // Only for people to read.
+    let sum = u32::try_from(sum).unwrap_or(u32::MAX);
+    f64::from(sum) / f64::from(u32::try_from(count.max(1)).unwrap_or(u32::MAX))
 }

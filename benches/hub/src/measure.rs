@@ -38,12 +38,14 @@ impl<'a> Phase<'a> {
         })
     }
 
-    /// Waits until the program has nothing more to do, and prints what it took.
-    async fn end(self) -> Result<()> {
+    /// Waits until the program has nothing more to do, prints what it took, and returns its CPU time.
+    async fn end(self) -> Result<Duration> {
         until_quiet(self.plane, self.program.name()).await?;
-        print_used(self.program.used()?, self.before);
+        let used = self.program.used()?;
+        print_used(used, self.before);
         print_servers_cpu(self.plane, self.servers_before)?;
-        print_requests(self.plane, self.program.name(), self.mark)
+        print_requests(self.plane, self.program.name(), self.mark)?;
+        Ok(used.cpu.saturating_sub(self.before.cpu))
     }
 }
 
@@ -70,7 +72,7 @@ pub(crate) async fn settle(plane: &Plane, program: &Program) -> Result<()> {
     Ok(())
 }
 
-pub(crate) async fn propagate(plane: &Plane, program: &Program, size: Size) -> Result<()> {
+pub(crate) async fn propagate(plane: &Plane, program: &Program, size: Size) -> Result<Duration> {
     let phase = Phase::start(plane, program)?;
     let mut observed = Observed::start(all(plane));
     let started = Instant::now();
@@ -83,7 +85,7 @@ pub(crate) async fn propagate(plane: &Plane, program: &Program, size: Size) -> R
     phase.end().await
 }
 
-pub(crate) async fn edit(plane: &Plane, program: &Program, size: Size) -> Result<()> {
+pub(crate) async fn edit(plane: &Plane, program: &Program, size: Size) -> Result<Duration> {
     let phase = Phase::start(plane, program)?;
     let mut observed = Observed::start(all(plane));
     let started = Instant::now();
@@ -107,7 +109,7 @@ pub(crate) async fn edit(plane: &Plane, program: &Program, size: Size) -> Result
     phase.end().await
 }
 
-pub(crate) async fn answer(plane: &Plane, program: &Program, size: Size) -> Result<()> {
+pub(crate) async fn answer(plane: &Plane, program: &Program, size: Size) -> Result<Duration> {
     let phase = Phase::start(plane, program)?;
     let mut observed = Observed::start(roots(plane));
     let started = Instant::now();
@@ -172,7 +174,8 @@ pub(crate) async fn flips(
         broken = noise => broken?,
     }
     print_latencies("after", took);
-    phase.end().await
+    phase.end().await?;
+    Ok(())
 }
 
 /// From one watch's view of the answer to the same watch's view of the root, so its delay is in neither.
@@ -240,7 +243,14 @@ pub(crate) async fn withdraw(plane: &Plane, program: &Program, size: Size) -> Re
         }
     }
     println!("{:.2} s", started.elapsed().as_secs_f64());
-    phase.end().await
+    phase.end().await?;
+    Ok(())
+}
+
+/// The length of a root policy with its status as JSON, in bytes.
+pub(crate) async fn root_length(plane: &Plane) -> Result<usize> {
+    let policy = roots(plane).get(&root(0)).await?;
+    Ok(serde_json::to_vec(&policy)?.len())
 }
 
 async fn report(plane: &Plane, on: usize, number: usize, compliance: &str) -> Result<()> {

@@ -85,6 +85,7 @@ impl HubCache {
         }
         if change.new.is_none() {
             self.last_written.lock().remove(&change.key);
+            self.record_withdrawal(&change.key);
         }
         // The cached object may be older than the last write: after a relist the watch delivers neither our write nor the change
         // that undid it.

@@ -2,6 +2,7 @@
 
 mod by_cluster;
 mod handlers;
+mod selection;
 mod watches;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
@@ -200,6 +201,11 @@ impl HubCache {
         self.replicas.get(key)
     }
 
+    /// The resource version of a replica, as the watch has delivered it.
+    pub fn replica_version(&self, key: &ObjectKey) -> Option<String> {
+        self.replicas.resource_version(key)
+    }
+
     /// The placement of a policy on a cluster; `None` if it is not placed there.
     pub fn placed(&self, pair: &Pair) -> Option<Placed> {
         self.index.read().placed(pair)
@@ -231,8 +237,8 @@ impl HubCache {
         self.index.read().members(set).map(<[String]>::to_vec)
     }
 
-    /// Records that a replica is about to be deleted, if its root policy is disabled: the root policy then gets an event.
-    pub fn record_withdrawal(&self, replica: &ObjectKey) {
+    /// Records that a replica was deleted, if its root policy is disabled: the root policy then gets an event.
+    fn record_withdrawal(&self, replica: &ObjectKey) {
         let Some(root) = RootPolicyName::parse(&replica.name) else {
             return;
         };

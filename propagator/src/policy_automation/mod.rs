@@ -31,6 +31,7 @@ use crate::automation_mode::{AutomationMode, RERUN_ANNOTATION};
 use crate::cache::HubCache;
 use crate::error::AutomationError;
 use crate::index::Pair;
+use crate::shards::{ShardedReconciler, object_shard_key};
 
 /// Replicas read at once for a job.
 const CONCURRENT_READS: usize = 8;
@@ -69,9 +70,13 @@ impl PolicyAutomationReconciler {
     pub fn new(client: Client, hub: Arc<HubCache>) -> Self {
         Self { client, hub }
     }
+}
 
-    /// Reconciles one automation.
-    pub async fn reconcile(self, key: ObjectKey) -> Result<Action, AutomationError> {
+impl ShardedReconciler for PolicyAutomationReconciler {
+    type Key = ObjectKey;
+    type Error = AutomationError;
+
+    async fn reconcile(self, key: ObjectKey) -> Result<Action, AutomationError> {
         let Some(Cached::Valid(known)) = self.hub.automation(&key) else {
             return Ok(Action::AwaitChange);
         };
@@ -107,6 +112,12 @@ impl PolicyAutomationReconciler {
         self.run_jobs(&observed).await
     }
 
+    fn shard_key(key: &ObjectKey) -> String {
+        object_shard_key(key)
+    }
+}
+
+impl PolicyAutomationReconciler {
     fn automations(&self, key: &ObjectKey) -> Api<AnyDepth<PolicyAutomation>> {
         Api::namespaced(self.client.clone(), &key.namespace)
     }

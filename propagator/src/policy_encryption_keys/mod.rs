@@ -27,6 +27,7 @@ use crate::cache::HubCache;
 use crate::error::KeysError;
 use crate::index::Pair;
 use crate::keys::{KEY, KEY_BYTES, KeyFacts, PREVIOUS_KEY, SECRET, last_rotated_annotation};
+use crate::shards::ShardedReconciler;
 use rotation::{Rotation, decide};
 
 /// The delay before the next check whether all replicas are encrypted with the key that is to be rotated.
@@ -54,9 +55,13 @@ impl EncryptionKeysReconciler {
             waiting_since: Arc::default(),
         }
     }
+}
 
-    /// Reconciles the keys of one cluster.
-    pub async fn reconcile(self, secret: ObjectKey) -> Result<Action, KeysError> {
+impl ShardedReconciler for EncryptionKeysReconciler {
+    type Key = ObjectKey;
+    type Error = KeysError;
+
+    async fn reconcile(self, secret: ObjectKey) -> Result<Action, KeysError> {
         let cluster = &secret.namespace;
         if secret.name != SECRET {
             return Ok(Action::AwaitChange);
@@ -82,6 +87,16 @@ impl EncryptionKeysReconciler {
         }
     }
 
+    fn shard_key(key: &ObjectKey) -> String {
+        key.namespace.clone()
+    }
+
+    fn release(&self, key: &ObjectKey) {
+        self.waiting_since.lock().remove(&key.namespace);
+    }
+}
+
+impl EncryptionKeysReconciler {
     /// Whether a rotation has to wait: it drops the previous key, so no replica may still be encrypted with that.
     fn must_wait_for_replicas(&self, cluster: &str, keys: &KeyFacts) -> bool {
         let outdated = self.hub.replicas_with_another_key(cluster, keys.digest());

@@ -22,6 +22,7 @@ use serde_json::json;
 use crate::cache::HubCache;
 use crate::error::SetError;
 use crate::messages;
+use crate::shards::{ShardedReconciler, object_shard_key};
 use crate::status_window::window_length;
 use decide::{desired_status, same_status};
 
@@ -52,9 +53,13 @@ impl PolicySetReconciler {
             states: Arc::default(),
         }
     }
+}
 
-    /// Reconciles the status of one set.
-    pub async fn reconcile(self, key: ObjectKey) -> Result<Action, SetError> {
+impl ShardedReconciler for PolicySetReconciler {
+    type Key = ObjectKey;
+    type Error = SetError;
+
+    async fn reconcile(self, key: ObjectKey) -> Result<Action, SetError> {
         let set = match self.hub.policy_set(&key) {
             None => {
                 self.states.lock().remove(&key);
@@ -93,6 +98,16 @@ impl PolicySetReconciler {
         Ok(Action::AwaitChange)
     }
 
+    fn shard_key(key: &ObjectKey) -> String {
+        object_shard_key(key)
+    }
+
+    fn release(&self, key: &ObjectKey) {
+        self.states.lock().remove(key);
+    }
+}
+
+impl PolicySetReconciler {
     /// Writes the status; false if the set is gone.
     async fn write_status(
         &self,

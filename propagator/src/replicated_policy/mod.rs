@@ -31,7 +31,8 @@ use crate::index::{Pair, Placed};
 use crate::messages;
 use crate::metrics::PropagatorMetrics;
 use crate::replica::{Digest, ReplicaFacts};
-use act::WriteOutcome;
+use crate::shards::ShardedReconciler;
+use act::{ReplacedReplica, WriteOutcome};
 use decide::{ObservedReplica, ReplicaDecision, WriteAction};
 use desired::desired;
 
@@ -54,13 +55,25 @@ pub struct ReplicatedPolicyReconciler {
     events: EventRecorder,
     metrics: PropagatorMetrics,
     confirmer: DeletionConfirmer,
+    writers: Writers,
     /// The hash of the last reported template failure, by replica: the same failure is reported once.
     reported_failures: Arc<Mutex<HashMap<ObjectKey, u64>>>,
+}
+
+/// The processes that write replicas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Writers {
+    /// This one only.
+    One,
+    /// Several, which hand shards over to each other: the watch of the next one may not have delivered the last write.
+    Several,
 }
 
 /// A replica that should exist.
 struct PlacedReplica {
     key: ObjectKey,
+    /// The resource version that a write may replace. Absent if this process is the only one that writes.
+    version: Option<String>,
     pair: Pair,
     root: Arc<Policy>,
     placed: Placed,
@@ -73,11 +86,12 @@ impl ReplicatedPolicyReconciler {
         hub: Arc<HubCache>,
         confirmer: DeletionConfirmer,
         templates: HubTemplates,
-        events: EventRecorder,
-        metrics: PropagatorMetrics,
+        (events, metrics): (EventRecorder, PropagatorMetrics),
+        writers: Writers,
     ) -> Self {
         Self {
             confirmer,
+            writers,
             client,
             hub,
             templates,
@@ -86,17 +100,27 @@ impl ReplicatedPolicyReconciler {
             reported_failures: Arc::default(),
         }
     }
+}
 
-    /// Reconciles one replica.
-    pub async fn reconcile(self, key: ObjectKey) -> Result<Action, ReplicaError> {
+impl ShardedReconciler for ReplicatedPolicyReconciler {
+    type Key = ObjectKey;
+    type Error = ReplicaError;
+
+    async fn reconcile(self, key: ObjectKey) -> Result<Action, ReplicaError> {
         // Before the cache is read: any later event enqueues the replica again, even the echo of the last write, because this
         // reconcile may have read the cache before it.
         self.hub.clear_written(&key);
+        // Read before the replica: a version that is older than what is decided about is a conflict, a newer one is not.
+        let version = match self.writers {
+            Writers::One => None,
+            Writers::Several => self.hub.replica_version(&key),
+        };
         let observed = observe(&self.hub, &key);
         match decide::replica(&key, &observed) {
             ReplicaDecision::Present { pair, root, placed } => {
                 let placed_replica = PlacedReplica {
                     key,
+                    version,
                     pair,
                     root,
                     placed,
@@ -105,18 +129,28 @@ impl ReplicatedPolicyReconciler {
                     .await
             }
             ReplicaDecision::Absent => {
-                self.release(&key);
+                self.drop_state(&key);
                 Ok(Action::AwaitChange)
             }
             ReplicaDecision::Leave(reason) => {
                 tracing::info!(replica = %key, reason, "leaving the replicated policy alone");
-                self.release(&key);
+                self.drop_state(&key);
                 Ok(Action::AwaitChange)
             }
             ReplicaDecision::Delete(_) => self.delete(key).await,
         }
     }
 
+    fn shard_key(key: &ObjectKey) -> String {
+        key.namespace.clone()
+    }
+
+    fn release(&self, key: &ObjectKey) {
+        self.drop_state(key);
+    }
+}
+
+impl ReplicatedPolicyReconciler {
     /// Deletes a replica, once the API server has confirmed the decision.
     async fn delete(&self, key: ObjectKey) -> Result<Action, ReplicaError> {
         // A name that refers to no root policy needs no confirmation.
@@ -135,14 +169,13 @@ impl ReplicatedPolicyReconciler {
             self.hub.enqueue_replica(&key);
             return Ok(Action::AwaitChange);
         };
-        self.release(&key);
-        self.hub.record_withdrawal(&key);
+        self.drop_state(&key);
         act::delete(&self.client, &key, uid).await?;
         Ok(Action::AwaitChange)
     }
 
-    /// Stops the watches and drops the state of a replica that should not exist.
-    fn release(&self, key: &ObjectKey) {
+    /// Stops the watches and drops the state of a replica that should not exist, or that another process works on.
+    fn drop_state(&self, key: &ObjectKey) {
         self.templates.unwatch(key);
         self.hub.record_encryption_key(key, None);
         self.reported_failures.lock().remove(key);
@@ -158,6 +191,7 @@ impl ReplicatedPolicyReconciler {
             pair,
             root,
             placed,
+            ..
         } = placed_replica;
         let facts = live.and_then(Cached::valid).map(AsRef::as_ref);
         let vector = facts.and_then(|facts| facts.vector.as_deref());
@@ -196,7 +230,11 @@ impl ReplicatedPolicyReconciler {
         rendered: &Rendered,
     ) -> Result<Action, ReplicaError> {
         let PlacedReplica {
-            key, pair, root, ..
+            key,
+            version,
+            pair,
+            root,
+            ..
         } = placed_replica;
         let digest = Digest::of(&rendered.policy);
         // Before the write: the watch may deliver its echo before the answer arrives.
@@ -204,7 +242,14 @@ impl ReplicatedPolicyReconciler {
         let written = match decide::write_action(live, &digest) {
             WriteAction::Nothing => Ok(WriteOutcome::Nothing),
             WriteAction::Create => act::create(&self.client, key, &rendered.policy).await,
-            WriteAction::Update => act::update(&self.client, key, live, &rendered.policy).await,
+            WriteAction::Update => {
+                let facts = live.and_then(Cached::valid);
+                let replaced = ReplacedReplica {
+                    uid: facts.map(|facts| &*facts.uid),
+                    version: version.as_deref(),
+                };
+                act::update(&self.client, key, replaced, &rendered.policy).await
+            }
         };
         let outcome = match written {
             Ok(outcome) => outcome,
@@ -245,6 +290,10 @@ impl ReplicatedPolicyReconciler {
             WriteOutcome::Vanished => {
                 self.hub.clear_written(key);
                 return Ok(Action::RequeueAfter(VANISHED_RETRY));
+            }
+            WriteOutcome::Conflict => {
+                self.hub.clear_written(key);
+                return Ok(Action::Requeue);
             }
         };
         tracing::info!(cluster = pair.cluster, policy = %pair.root, "{note}");

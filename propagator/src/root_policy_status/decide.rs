@@ -1,10 +1,23 @@
 //! Decides about a root policy and computes its status.
 
 use reeve_api::Compliance;
-use reeve_api::policy::{CompliancePerCluster, PolicyStatus, RemainingBinding};
+use reeve_api::policy::{CompliancePerCluster, PolicyCondition, PolicyStatus, RemainingBinding};
 
 use crate::index::{ClusterSummary, PlacementSummary};
-use crate::root::StatusDigest;
+use crate::messages;
+use crate::root::{StatusDigest, json_length};
+use crate::status_size;
+
+/// The status of a root policy before a write.
+#[derive(Clone, Debug, Default)]
+pub struct CurrentStatus {
+    /// The digest of the status without its conditions.
+    pub digest: StatusDigest,
+    /// The message of its condition, as the watch has delivered it, or as it was last written: the CRD may not have conditions.
+    pub omission: Option<String>,
+    /// The length of the policy without its status as JSON, in bytes.
+    pub length_without_status: usize,
+}
 
 /// The decision about one root policy.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,7 +48,7 @@ pub enum RootLocation {
 
 /// Decides about a root policy.
 pub fn root(
-    current: &StatusDigest,
+    current: &CurrentStatus,
     location: RootLocation,
     summary: PlacementSummary,
 ) -> RootAction {
@@ -58,17 +71,38 @@ pub fn root(
 }
 
 /// The desired status of a root policy; `None` if the current one equals it. Empty lists are absent.
-pub fn status(current: &StatusDigest, summary: PlacementSummary) -> Option<PolicyStatus> {
+pub fn status(current: &CurrentStatus, summary: PlacementSummary) -> Option<PolicyStatus> {
     let placed = summary.clusters.values().filter(|cluster| cluster.placed);
     let compliant = aggregate_compliance(placed.map(|cluster| cluster.compliance));
-    let clusters: Vec<_> = summary.clusters.into_iter().map(of_cluster).collect();
+    let mut clusters: Vec<_> = summary.clusters.into_iter().map(of_cluster).collect();
+    let placements = json_length(&summary.placements);
+    let used = current.length_without_status + placements + status_size::OTHER_STATUS_BYTES;
+    let omission = status_size::fit(
+        &mut clusters,
+        status_size::MAX_OBJECT_BYTES.saturating_sub(used),
+    );
+    let omission = omission.map(|omission| messages::clusters_omitted(&omission));
+    let is_same_condition = omission == current.omission;
     let desired = PolicyStatus {
         compliant: compliant.map(|compliance| compliance.to_string()),
+        conditions: omission.map(|message| vec![clusters_omitted(message)]),
         status: Some(clusters).filter(|list| !list.is_empty()),
         placement: Some(summary.placements).filter(|list| !list.is_empty()),
         details: None,
     };
-    (StatusDigest::of(&desired) != *current).then_some(desired)
+    let is_same = is_same_condition && StatusDigest::of(&desired) == current.digest;
+    (!is_same).then_some(desired)
+}
+
+/// The condition of a status that does not list all clusters, without the time when it began.
+fn clusters_omitted(message: String) -> PolicyCondition {
+    PolicyCondition {
+        type_: messages::CLUSTERS_OMITTED.to_owned(),
+        status: Some("True".to_owned()),
+        reason: Some(messages::STATUS_TOO_LARGE.to_owned()),
+        message: Some(message),
+        last_transition_time: None,
+    }
 }
 
 fn of_cluster((name, summary): (String, ClusterSummary)) -> CompliancePerCluster {

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use jiff::Timestamp;
 use kube::Client;
 use kube::api::{Api, DeleteParams, Preconditions};
 use parking_lot::Mutex;
@@ -28,9 +29,10 @@ use crate::messages;
 use crate::metrics::PropagatorMetrics;
 use crate::replicated_policy::decide::{self as replica, ReplicaDecision};
 use crate::replicated_policy::{object_reference, observe};
-use crate::root::{CachedRoot, StatusDigest};
+use crate::root::CachedRoot;
+use crate::shards::{ShardedReconciler, object_shard_key};
 use crate::status_window::StatusWindow;
-use decide::{RootAction, RootLocation};
+use decide::{CurrentStatus, RootAction, RootLocation};
 
 /// The delay before a policy is requeued of which it is not known whether it may be deleted.
 const UNCLEAR_RETRY: Duration = Duration::from_secs(1);
@@ -50,6 +52,8 @@ pub struct RootPolicyStatusReconciler {
 #[derive(Default)]
 struct RootState {
     window: StatusWindow,
+    /// The message of the condition that was last written.
+    written_omission: Option<String>,
     /// The generation for which each kind of event was emitted.
     emitted_generations: HashMap<&'static str, Option<i64>>,
 }
@@ -72,9 +76,13 @@ impl RootPolicyStatusReconciler {
             states: Arc::default(),
         }
     }
+}
 
-    /// Reconciles the status of one root policy.
-    pub async fn reconcile(self, root: RootPolicyName) -> Result<Action, RootError> {
+impl ShardedReconciler for RootPolicyStatusReconciler {
+    type Key = RootPolicyName;
+    type Error = RootError;
+
+    async fn reconcile(self, root: RootPolicyName) -> Result<Action, RootError> {
         let cached = match self.hub.cached_root_entry(&root) {
             None => {
                 self.states.lock().remove(&root);
@@ -96,7 +104,8 @@ impl RootPolicyStatusReconciler {
         }
         let start = Instant::now();
         let summary = self.hub.placement_summary(&root);
-        let next = match decide::root(&cached.status, location, summary) {
+        let current = self.current_status(&root, &cached);
+        let next = match decide::root(&current, location, summary) {
             RootAction::Nothing => Ok(Action::AwaitChange),
             RootAction::Wait => Ok(Action::RequeueAfter(UNCLEAR_RETRY)),
             RootAction::DeleteMisplaced => self.delete_misplaced(&root, policy).await,
@@ -106,17 +115,46 @@ impl RootPolicyStatusReconciler {
                 self.emit_once(&root, policy, "misplaced", &note, true);
                 Ok(Action::AwaitChange)
             }
-            RootAction::Write(status) => {
+            RootAction::Write(mut status) => {
+                set_transition_time(&mut status, policy);
                 let clusters = status.status.as_ref().map_or(0, Vec::len);
                 let written = self.write_status(&root, &cached, &status).await;
+                let omission = condition_message(&status);
+                if let Some(note) = &omission {
+                    self.emit_once(&root, policy, "omission", note, true);
+                }
                 if let Some(state) = self.states.lock().get_mut(&root) {
                     state.window = state.window.written(Instant::now(), clusters);
+                    if written.is_ok() {
+                        state.written_omission = omission;
+                    }
                 }
                 written
             }
         };
         self.metrics.observe_root_duration(start.elapsed());
         next
+    }
+
+    fn shard_key(key: &RootPolicyName) -> String {
+        object_shard_key(&ObjectKey::new(key.namespace.clone(), key.name.clone()))
+    }
+
+    fn release(&self, key: &RootPolicyName) {
+        self.states.lock().remove(key);
+        self.hub.take_withdrawn(key);
+    }
+}
+
+impl RootPolicyStatusReconciler {
+    fn current_status(&self, root: &RootPolicyName, cached: &CachedRoot) -> CurrentStatus {
+        let cached_omission = cached.policy.status.as_ref().and_then(condition_message);
+        let written_omission = || self.states.lock().get(root)?.written_omission.clone();
+        CurrentStatus {
+            digest: cached.status,
+            omission: cached_omission.or_else(written_omission),
+            length_without_status: cached.length_without_status,
+        }
     }
 
     fn location(&self, root: &RootPolicyName) -> RootLocation {
@@ -178,7 +216,7 @@ impl RootPolicyStatusReconciler {
         }
         let location = self.location(root);
         if decide::root(
-            &StatusDigest::default(),
+            &CurrentStatus::default(),
             location,
             self.hub.placement_summary(root),
         ) != RootAction::DeleteMisplaced
@@ -239,4 +277,25 @@ impl RootPolicyStatusReconciler {
         };
         self.events.emit_event(&object_reference(policy), &event);
     }
+}
+
+/// A condition keeps the time when it began.
+fn set_transition_time(desired: &mut PolicyStatus, live: &Policy) {
+    let live = live
+        .status
+        .iter()
+        .flat_map(|status| status.conditions.iter().flatten());
+    let began = live.map(|condition| condition.last_transition_time.clone());
+    let began = began.flatten().next();
+    for condition in desired.conditions.iter_mut().flatten() {
+        let now = || Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+        condition.last_transition_time = Some(began.clone().unwrap_or_else(now));
+    }
+}
+
+/// The message of the condition that clusters are omitted.
+fn condition_message(status: &PolicyStatus) -> Option<String> {
+    let conditions = status.conditions.iter().flatten();
+    let mut omitted = conditions.filter(|condition| condition.type_ == messages::CLUSTERS_OMITTED);
+    omitted.next()?.message.clone()
 }

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::root::{CachedRoot, StatusDigest};
 
-/// Writes the status. No other writer owns its three fields, so the resource version is not tested; other fields stay.
+/// Writes the status. No other writer owns its four fields, so the resource version is not tested; other fields stay.
 pub(super) async fn write_status(
     client: &Client,
     root: &RootPolicyName,
@@ -37,6 +37,7 @@ pub(super) async fn write_status(
 pub(super) fn merge_patch(desired: &PolicyStatus) -> Value {
     json!({ "status": {
         "compliant": desired.compliant,
+        "conditions": desired.conditions,
         "placement": desired.placement,
         "status": desired.status,
     } })
@@ -58,17 +59,22 @@ pub(super) fn json_patch(
             value,
         })
     };
+    let remove = |field| PatchOperation::Remove(RemoveOperation { path: path(field) });
     let mut operations = vec![
         add("placement", json!(desired.placement.as_ref()?)),
         add("status", json!(desired.status.as_ref()?)),
     ];
     let cached = current.policy.status.as_ref();
+    let had_conditions = cached.is_some_and(|status| status.conditions.is_some());
+    match &desired.conditions {
+        Some(conditions) => operations.push(add("conditions", json!(conditions))),
+        None if had_conditions => operations.push(remove("conditions")),
+        None => {}
+    }
     let had_compliance = cached.is_some_and(|status| status.compliant.is_some());
     match &desired.compliant {
         Some(compliance) => operations.push(add("compliant", json!(compliance))),
-        None if had_compliance => operations.push(PatchOperation::Remove(RemoveOperation {
-            path: path("compliant"),
-        })),
+        None if had_compliance => operations.push(remove("compliant")),
         None => {}
     }
     Some(json_patch::Patch(operations))

@@ -5,10 +5,12 @@ use reeve_api::policy::{PolicyPlacement, PolicyStatus};
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::decide::{self, RootAction, RootLocation};
+use super::decide::{self, CurrentStatus, RootAction, RootLocation};
 use super::publish;
+
 use crate::index::{ClusterSummary, PlacementSummary};
 use crate::root::{CachedRoot, StatusDigest};
+use crate::status_size::MAX_OBJECT_BYTES;
 use reeve_api::Compliance::{self, Compliant, NonCompliant, Pending, Terminating};
 
 #[test]
@@ -17,7 +19,7 @@ fn root_in_a_cluster_namespace_is_deleted_unless_a_binding_names_it() {
         placements: vec![PolicyPlacement::default()],
         ..PlacementSummary::default()
     };
-    let current = StatusDigest::default();
+    let current = CurrentStatus::default();
     let after = |location, summary| decide::root(&current, location, summary);
     let unbound_summary = PlacementSummary::default;
     assert_eq!(
@@ -69,7 +71,7 @@ fn prop_147_compliance_is_the_worst_of_the_clusters(
         clusters,
         ..PlacementSummary::default()
     };
-    let status = decide::status(&StatusDigest::default(), summary);
+    let status = decide::status(&CurrentStatus::default(), summary);
     assert_eq!(status.unwrap_or_default().compliance(), want);
 }
 
@@ -84,7 +86,7 @@ fn status_is_written_only_when_it_changes_and_ends_as_an_empty_object() {
         placements,
         clusters: [("c1".to_owned(), placed_cluster(Some(Compliant)))].into(),
     };
-    let absent = StatusDigest::default();
+    let absent = CurrentStatus::default();
     let status = decide::status(&absent, summary.clone()).unwrap();
     assert_eq!(
         serde_json::to_value(&status).unwrap(),
@@ -94,7 +96,10 @@ fn status_is_written_only_when_it_changes_and_ends_as_an_empty_object() {
             "status": [{ "clustername": "c1", "clusternamespace": "c1", "compliant": "Compliant" }]
         })
     );
-    let written = StatusDigest::of(&status);
+    let written = CurrentStatus {
+        digest: StatusDigest::of(&status),
+        ..CurrentStatus::default()
+    };
     assert_eq!(decide::status(&written, summary.clone()), None);
     let unbound = decide::status(&written, PlacementSummary::default()).unwrap();
     assert_eq!(serde_json::to_value(&unbound).unwrap(), json!({}));
@@ -131,7 +136,7 @@ fn prop_147_excluded_clusters_are_listed_and_do_not_count() {
         ("c1", placed_cluster(Some(Compliant))),
         ("c2", excluded.clone()),
     ];
-    let status = decide::status(&StatusDigest::default(), summary(clusters)).unwrap();
+    let status = decide::status(&CurrentStatus::default(), summary(clusters)).unwrap();
     assert_eq!(status.compliance(), Some(Compliant));
     assert_eq!(
         serde_json::to_value(&status.status).unwrap()[1],
@@ -141,7 +146,7 @@ fn prop_147_excluded_clusters_are_listed_and_do_not_count() {
         })
     );
     let none = summary(vec![("c2", excluded)]);
-    let status = decide::status(&StatusDigest::default(), none).unwrap();
+    let status = decide::status(&CurrentStatus::default(), none).unwrap();
     assert_eq!(status.compliance(), None, "no cluster is placed");
 }
 
@@ -157,12 +162,27 @@ fn live_status(compliance: &str) -> Value {
     status
 }
 
+fn with_condition(mut status: Value) -> Value {
+    status["conditions"] = json!([{ "type": "ClustersOmitted" }]);
+    status
+}
+
 #[rstest]
 #[case::another_compliance(live_status("Compliant"), live_status("NonCompliant"), true)]
 #[case::no_compliance_any_more(live_status("Compliant"), live_status(""), true)]
 #[case::the_first_compliance(live_status(""), live_status("Compliant"), true)]
 #[case::the_first_status(json!({}), live_status("Pending"), false)]
 #[case::a_list_goes(live_status("Compliant"), json!({ "placement": [{}] }), false)]
+#[case::conditions_begin(
+    live_status("Compliant"),
+    with_condition(live_status("Compliant")),
+    true
+)]
+#[case::conditions_end(
+    with_condition(live_status("Compliant")),
+    live_status("Compliant"),
+    true
+)]
 #[case::everything_goes(live_status("Compliant"), json!({}), false)]
 fn prop_149_json_patch_results_in_what_the_merge_patch_does(
     #[case] mut live: Value,
@@ -183,4 +203,80 @@ fn prop_149_json_patch_results_in_what_the_merge_patch_does(
         json_patch::patch(&mut patched, &patch).unwrap();
         assert_eq!(patched, merged);
     }
+}
+
+/// Clusters with names as long as names may be, of which every hundredth violates the policy.
+fn large_summary(count: usize) -> PlacementSummary {
+    let cluster = |number: usize| {
+        let compliance = if number.is_multiple_of(100) {
+            NonCompliant
+        } else {
+            Compliant
+        };
+        let name = format!("{number:05}-{}", "c".repeat(57));
+        (name, placed_cluster(Some(compliance)))
+    };
+    PlacementSummary {
+        clusters: (0..count).map(cluster).collect(),
+        ..PlacementSummary::default()
+    }
+}
+
+#[test]
+fn prop_193_status_of_too_many_clusters_fits_and_counts_all() {
+    let mut current = CurrentStatus {
+        length_without_status: 100_000,
+        ..CurrentStatus::default()
+    };
+    let status = decide::status(&current, large_summary(12_000)).unwrap();
+    let length = serde_json::to_vec(&status).unwrap().len();
+    assert!(length + 100_000 <= MAX_OBJECT_BYTES, "{length}");
+    assert!(length + 101_500 > MAX_OBJECT_BYTES, "{length}");
+    let listed = status.status.as_ref().unwrap();
+    let violating = listed
+        .iter()
+        .filter(|one| one.compliant.as_deref() == Some("NonCompliant"));
+    assert_eq!(violating.count(), 120);
+    let condition = &status.conditions.as_ref().unwrap()[0];
+    let message = condition.message.clone().unwrap();
+    assert_eq!(
+        message,
+        format!(
+            "The status lists {} of 12000 clusters, because an object must fit into etcd. All clusters: 120 NonCompliant, 11880 Compliant",
+            listed.len()
+        )
+    );
+    current.digest = StatusDigest::of(&status);
+    current.omission = Some(message);
+    assert_eq!(decide::status(&current, large_summary(12_000)), None);
+}
+
+#[test]
+fn prop_193_condition_counts_a_cluster_that_was_not_listed() {
+    let mut summary = large_summary(12_000);
+    let status = decide::status(&CurrentStatus::default(), summary.clone()).unwrap();
+    let mut conditions = status.conditions.clone().unwrap();
+    let current = CurrentStatus {
+        digest: StatusDigest::of(&status),
+        omission: conditions.remove(0).message,
+        ..CurrentStatus::default()
+    };
+    // What is not known is listed, in place of a cluster that complies.
+    summary.clusters.values_mut().last().unwrap().compliance = None;
+    let changed = decide::status(&current, summary).unwrap();
+    let message = changed.conditions.unwrap()[0].message.clone().unwrap();
+    assert!(
+        message.ends_with("120 NonCompliant, 1 not known, 11879 Compliant"),
+        "{message}"
+    );
+}
+
+#[test]
+fn prop_193_condition_goes_when_all_clusters_fit() {
+    let current = CurrentStatus {
+        omission: Some("The status lists 1 of 2 clusters".to_owned()),
+        ..CurrentStatus::default()
+    };
+    let status = decide::status(&current, large_summary(10)).unwrap();
+    assert_eq!(status.conditions, None);
 }

@@ -47,14 +47,14 @@ pub struct ShardElection {
     pub fence: Fence,
 }
 
-/// Called with the number of a shard after this process has begun to work on it.
-pub type OnAcquire = Arc<dyn Fn(u16) + Send + Sync>;
+/// Called with the number of a shard after this process has begun or ended to work on it.
+pub type OnChange = Arc<dyn Fn(u16) + Send + Sync>;
 
 /// What the tasks of one process's shards share.
 struct Process {
     identity: Arc<str>,
     ownership: Ownership,
-    on_acquire: OnAcquire,
+    on_change: OnChange,
     timings: LeaseTimings,
     fence: Fence,
     seen: watch::Sender<SeenLeases>,
@@ -65,7 +65,7 @@ struct Process {
 pub async fn run(
     election: ShardElection,
     ownership: Ownership,
-    on_acquire: OnAcquire,
+    on_change: OnChange,
     stop: CancellationToken,
 ) -> Result<(), LeaderError> {
     let identity: Arc<str> = identity().map_err(LeaderError::Identity)?.into();
@@ -92,7 +92,7 @@ pub async fn run(
     let process = Process {
         identity,
         ownership,
-        on_acquire,
+        on_change,
         timings,
         fence,
         seen: watch::Sender::new(SeenLeases::of(count)),
@@ -151,7 +151,7 @@ impl Process {
                     metrics::leads(lease, true);
                     tracing::info!(%lease, "working on the shard");
                     self.ownership.open(shard);
-                    (self.on_acquire)(shard);
+                    (self.on_change)(shard);
                     let end = tokio::select! {
                         () = stop.cancelled() => End::Stop,
                         to = self.hand_over_due(shard) => End::HandOver(to),
@@ -162,6 +162,7 @@ impl Process {
                         error = renew(&mut candidate, lease, &self.timings) => return Err(error),
                     }
                     metrics::leads(lease, false);
+                    (self.on_change)(shard);
                     end
                 }
             };

@@ -43,6 +43,11 @@ impl Ownership {
         })))
     }
 
+    /// Whether other processes work, too.
+    pub fn is_shared(&self) -> bool {
+        self.0.is_some()
+    }
+
     /// Whether a key belongs to a shard.
     pub fn is_in_shard(&self, key: &str, shard: u16) -> bool {
         match &self.0 {

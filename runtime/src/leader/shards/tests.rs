@@ -53,7 +53,7 @@ fn start(leases: &Leases, name: &'static str) -> Worker {
     let process = Process {
         identity: name.into(),
         ownership: ownership.clone(),
-        on_acquire: Arc::new(|_| {}),
+        on_change: Arc::new(|_| {}),
         timings: LeaseTimings::CONTROLLER_RUNTIME,
         fence: Fence::default(),
         seen: watch::Sender::new(SeenLeases::of(COUNT)),

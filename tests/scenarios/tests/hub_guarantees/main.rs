@@ -4,9 +4,11 @@
 mod accounts;
 mod chaos;
 mod ended;
+mod large;
 mod model;
 mod rotation;
 mod secrets;
+mod shards;
 mod takeover;
 
 use std::process::ExitCode;
@@ -119,6 +121,12 @@ fn main() -> ExitCode {
                 "takeover_with_a_late_watch_of_placement_deletes_no_replica",
                 |_| Box::pin(takeover::with(takeover::Lag::Placement)),
             ),
+            scenario("prop_193_status_larger_than_etcd_takes_is_cut", |_| {
+                Box::pin(large::omitted())
+            }),
+            scenario("shards_of_killed_propagator_are_taken_over", |_| {
+                Box::pin(shards::killed())
+            }),
             scenario(
                 "prop_109_tokens_are_renewed_until_account_is_deleted",
                 |_| Box::pin(accounts::renewed()),
