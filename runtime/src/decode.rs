@@ -2,7 +2,7 @@
 //!
 //! A kube-apiserver stores what Go's `encoding/json` reads: documents of up to [`MAX_DEPTH`] levels. `serde_json` stops at
 //! 128 by default, so one deep object would make the list that holds it undecodable. Documents of more levels than that
-//! are decoded on a stack that grows.
+//! are read on a stack that grows.
 
 use std::borrow::Cow;
 
@@ -12,6 +12,7 @@ use kube::api::{Api, ListParams, ObjectList, PartialObjectMeta};
 use kube::core::Request;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::Value;
 use serde_json::value::RawValue;
 
 /// The most levels of a document that Go's `encoding/json` reads, and so an API server stores.
@@ -43,59 +44,40 @@ pub enum DecodeError {
     },
 }
 
-/// How a document has to be decoded.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nesting {
-    /// With `serde_json` alone.
-    Shallow,
-    /// On a stack that grows.
-    Deep,
-}
-
-impl Nesting {
-    /// The nesting of a document.
-    pub(crate) fn of(json: &str) -> Result<Self, DecodeError> {
-        let depth = depth(json.as_bytes());
-        if depth <= SHALLOW {
-            Ok(Self::Shallow)
-        } else if depth <= MAX_DEPTH {
-            Ok(Self::Deep)
-        } else {
-            Err(DecodeError::TooDeep)
-        }
-    }
-}
-
 /// Decodes a document.
 pub fn from_str<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> {
-    from_str_of(json, Nesting::of(json)?)
+    T::deserialize(tree::<Value>(json)?).map_err(|error| located::<T>(json, &error))
 }
 
-/// Decodes a document of this nesting.
-pub(crate) fn from_str_of<T: DeserializeOwned>(
-    json: &str,
-    nesting: Nesting,
-) -> Result<T, DecodeError> {
-    let decoded = match nesting {
-        Nesting::Shallow => serde_json::from_str(json),
-        Nesting::Deep => {
-            let mut deserializer = serde_json::Deserializer::from_str(json);
-            deserializer.disable_recursion_limit();
-            T::deserialize(serde_stacker::Deserializer::new(&mut deserializer))
-                .and_then(|decoded| deserializer.end().map(|()| decoded))
-        }
+/// Reads a document into a tree, on a stack that grows where the document is deep.
+///
+/// Types with fields are decoded from a tree of [`Value`], never from the text: for each deserializer that a type of Kubernetes
+/// is decoded with, the program has one more copy of the code of all of its fields.
+pub(crate) fn tree<T: DeserializeOwned>(json: &str) -> Result<T, DecodeError> {
+    let depth = depth(json.as_bytes());
+    let read = if depth <= SHALLOW {
+        serde_json::from_str(json)
+    } else if depth <= MAX_DEPTH {
+        let mut deserializer = serde_json::Deserializer::from_str(json);
+        deserializer.disable_recursion_limit();
+        T::deserialize(serde_stacker::Deserializer::new(&mut deserializer))
+            .and_then(|tree| deserializer.end().map(|()| tree))
+    } else {
+        return Err(DecodeError::TooDeep);
     };
-    // Rare: the second parse finds the field.
-    decoded.map_err(|error| located::<T>(json).unwrap_or_else(|| DecodeError::of("", &error)))
+    read.map_err(|error| DecodeError::of("", &error))
 }
 
-/// The error of a document that cannot be decoded, with the field that is not of its type.
-fn located<T: DeserializeOwned>(json: &str) -> Option<DecodeError> {
-    let mut deserializer = serde_json::Deserializer::from_str(json);
-    deserializer.disable_recursion_limit();
-    let growing = serde_stacker::Deserializer::new(&mut deserializer);
-    let error = serde_path_to_error::deserialize::<_, T>(growing).err()?;
-    Some(DecodeError::of(&error.path().to_string(), error.inner()))
+/// The error of a document that could not be decoded for this reason, with the field that is not of its type.
+pub(crate) fn located<T: DeserializeOwned>(json: &str, error: &serde_json::Error) -> DecodeError {
+    // Rare: the second time the field is kept.
+    let Ok(tree) = tree::<Value>(json) else {
+        return DecodeError::of("", error);
+    };
+    match serde_path_to_error::deserialize::<_, T>(tree) {
+        Ok(_) => DecodeError::of("", error),
+        Err(error) => DecodeError::of(&error.path().to_string(), error.inner()),
+    }
 }
 
 impl DecodeError {
@@ -247,7 +229,7 @@ where
 mod tests {
     use proptest::prelude::*;
     use rstest::rstest;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 

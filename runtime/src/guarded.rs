@@ -12,7 +12,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::decode::{self, DecodeError, Nesting};
+use crate::decode::{self, DecodeError};
 
 /// An object, or the metadata of an undecodable one. `metadata.managedFields` is skipped: it is often half of an
 /// object, and no controller reads it.
@@ -73,25 +73,13 @@ impl<'de, K: DeserializeOwned> Deserialize<'de> for Guarded<K> {
 }
 
 fn decode<K: DeserializeOwned>(text: &str) -> Guarded<K> {
-    let unmanaged = Nesting::of(text).and_then(|nesting| {
-        let unmanaged = decode::from_str_of::<Unmanaged>(text, nesting)?;
-        Ok((nesting, unmanaged))
-    });
-    let (nesting, object) = match unmanaged {
-        Ok((nesting, Unmanaged(object))) => (nesting, Value::Object(object)),
+    let object = match decode::tree(text) {
+        Ok(Unmanaged(object)) => Value::Object(object),
         Err(error) => return invalid(text, &error),
     };
-    let typed = match nesting {
-        Nesting::Shallow => K::deserialize(object),
-        Nesting::Deep => K::deserialize(serde_stacker::Deserializer::new(object)),
-    };
-    match typed {
+    match K::deserialize(object) {
         Ok(object) => Guarded::Valid(object),
-        // The second parse finds the field.
-        Err(error) => match decode::from_str::<K>(text) {
-            Err(located) => invalid(text, &located),
-            Ok(_) => invalid(text, &DecodeError::of("", &error)),
-        },
+        Err(error) => invalid(text, &decode::located::<K>(text, &error)),
     }
 }
 

@@ -70,7 +70,7 @@ impl<'de> Deserialize<'de> for Plain {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         // The object as raw text: whatever it holds, the list around it is decoded.
         let text = Box::<RawValue>::deserialize(deserializer)?;
-        let json = decode::from_str::<Unmanaged>(text.get());
+        let json = decode::tree::<Unmanaged>(text.get());
         let json = json.map(|Unmanaged(fields)| Value::Object(fields));
         let metadata = match &json {
             Err(_) => guarded::identity(text.get()),
