@@ -42,6 +42,8 @@ impl GoProgram<'_> {
         self.go(&[
             "build".as_ref(),
             "-trimpath".as_ref(),
+            // The linker strips it anyway, and without it Go's build cache is a quarter smaller.
+            "-gcflags=all=-dwarf=false".as_ref(),
             "-ldflags".as_ref(),
             flags.as_ref(),
             "-o".as_ref(),
