@@ -227,17 +227,17 @@ impl Index {
     #[allow(clippy::option_option)]
     pub fn set_replica(&mut self, pair: &Pair, new: Option<Option<Compliance>>) -> Dirty {
         let clusters = self.replicas.entry(pair.root.clone()).or_default();
-        let changed = match new {
-            Some(compliance) => {
-                clusters.insert(pair.cluster.clone(), compliance) != Some(compliance)
-            }
-            None => clusters.remove(&pair.cluster).is_some(),
+        let old = match new {
+            Some(compliance) => clusters.insert(pair.cluster.clone(), compliance),
+            None => clusters.remove(&pair.cluster),
         };
         if clusters.is_empty() {
             self.replicas.remove(&pair.root);
         }
         let mut dirty = Dirty::default();
-        if changed {
+        // A status shows a replica without compliance and none alike. Looking at all clusters of a root policy for each replica that
+        // is created would cost more than creating it.
+        if old.flatten() != new.flatten() {
             dirty.roots.insert(pair.root.clone());
         }
         self.with_listing_sets(dirty)

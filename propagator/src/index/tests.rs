@@ -169,6 +169,19 @@ fn unchanged_compliance_of_a_replica_dirties_nothing() {
     assert_eq!(report(&mut index), Dirty::default());
 }
 
+#[test]
+fn replica_without_compliance_dirties_nothing() {
+    let mut index = bound();
+    let replica = pair("p", "c1");
+    let before = index.summary(&root("p"));
+    for new in [Some(None), None] {
+        assert_eq!(index.set_replica(&replica, new), Dirty::default());
+        assert_eq!(index.summary(&root("p")), before);
+    }
+    index.set_replica(&replica, Some(Some(Compliance::Compliant)));
+    assert_eq!(index.set_replica(&replica, None).roots, [root("p")].into());
+}
+
 fn set(policies: &[&str], exclusions: &[(&str, &[&str])]) -> SetFacts {
     let owned = |names: &[&str]| -> Vec<String> { names.iter().map(|&n| n.to_owned()).collect() };
     SetFacts {
