@@ -157,13 +157,13 @@ pub struct ControllerArgs {
     /// Also evaluate policies in the namespace open-cluster-management-policies. Never in hosted mode.
     #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub enable_ocm_policy_namespace: bool,
-    /// Evaluate `OperatorPolicy` objects. Not built yet.
+    /// Evaluate `OperatorPolicy` objects.
     #[arg(long, default_value = "false", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
     pub enable_operator_policy: bool,
-    /// Namespace of operators whose policy names none. Not built yet.
+    /// Namespace of operators whose policy names none.
     #[arg(long, default_value = "", value_name = "NAME")]
     pub operator_policy_default_namespace: String,
-    /// Reports an `OperatorPolicy` keeps. Not built yet.
+    /// Reports that the status of an `OperatorPolicy` keeps. 0 counts as 10.
     #[arg(long, default_value_t = 10, value_name = "N")]
     pub operator_policy_status_history_length: u16,
     /// Whether namespaces that are being deleted are selected: `IfMatch` or Drop.

@@ -3,8 +3,10 @@
 //!
 //! - `manager` is the process: clients, servers, leases, watches and the queue that they feed, and the command
 //!   `trigger-uninstall`. `args` are its flags, `uninstall` watches for an uninstallation.
-//! - `configuration_policy` reconciles one policy: what triggers an evaluation, schedule and throttle, finalizer, hub
-//!   templates, selected namespaces. A reconciler of another kind is a folder beside it.
+//! - `configuration_policy` reconciles one policy: what triggers an evaluation, schedule, finalizer, selected
+//!   namespaces.
+//! - `operator_policy` reconciles one `OperatorPolicy`.
+//! - `hub_templates` and `throttle` are for policies of both kinds.
 //! - `evaluate` is one evaluation: `spec` reads the policy, `desired` determines its objects (with `selectors` and
 //!   `templates`), `evaluator` drives the pure `decide` (with `compare`, `diff` and `memo`) against a `cluster`, and
 //!   `prune` deletes objects that the policy no longer names.
@@ -19,10 +21,13 @@ mod configuration_policy;
 pub mod dryrun;
 mod error;
 mod evaluate;
+mod hub_templates;
 mod manager;
 mod messages;
 mod metrics;
+mod operator_policy;
 mod status;
+mod throttle;
 mod uninstall;
 
 pub use args::{Args, Command, ControllerArgs};

@@ -1,6 +1,7 @@
 //! Every text a user can see. Scripts and tests of policies read them letter by letter.
 
 mod objects;
+pub mod operator;
 mod process;
 mod reasons;
 mod templates;

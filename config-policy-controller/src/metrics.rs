@@ -95,13 +95,29 @@ type Series<L, M = Counter> = OwnedFamily<ObjectKey, L, M>;
 /// The controller's series, which end with their policy; clones share them.
 #[derive(Clone, Default)]
 pub struct PolicyMetrics {
-    governance: Series<Governed, Gauge>,
+    governance: OwnedFamily<(PolicyKind, ObjectKey), Governed, Gauge>,
     evaluations: Series<Named>,
     evaluation_seconds: Series<Named, Seconds>,
     comparisons: Series<Compared>,
     comparison_seconds: Series<Compared, Seconds>,
     user_errors: Series<Failed>,
     system_errors: Series<Failed>,
+}
+
+/// A kind of policy. Policies of different kinds may have the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum PolicyKind {
+    Configuration,
+    Operator,
+}
+
+impl PolicyKind {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Configuration => "ConfigurationPolicy",
+            Self::Operator => "OperatorPolicy",
+        }
+    }
 }
 
 /// The error series that is counted.
@@ -139,9 +155,14 @@ impl PolicyMetrics {
     }
 
     /// The state of a policy after an evaluation.
-    pub fn state(&self, policy: &ObjectKey, severity: &str, state: Option<Compliance>) {
+    pub fn state(
+        &self,
+        (kind, policy): (PolicyKind, &ObjectKey),
+        severity: &str,
+        state: Option<Compliance>,
+    ) {
         let labels = Governed {
-            kind: "ConfigurationPolicy",
+            kind: kind.as_str(),
             policy: policy.name.clone(),
             policy_namespace: policy.namespace.clone(),
             severity: severity.to_owned(),
@@ -152,7 +173,8 @@ impl PolicyMetrics {
             _ => -1,
         };
         // A changed severity makes another series; the old one would stay as it was forever.
-        self.governance.record_only(policy, labels, |gauge| {
+        let owner = (kind, policy.clone());
+        self.governance.record_only(&owner, labels, |gauge| {
             gauge.set(value);
         });
     }
@@ -186,9 +208,16 @@ impl PolicyMetrics {
         count(family, &key, labels);
     }
 
-    /// Removes every series of a policy that is gone.
+    /// Removes the series of an `OperatorPolicy` that is gone.
+    pub fn forget_operator_policy(&self, policy: &ObjectKey) {
+        self.governance
+            .remove(&(PolicyKind::Operator, policy.clone()));
+    }
+
+    /// Removes every series of a `ConfigurationPolicy` that is gone.
     pub fn forget(&self, policy: &ObjectKey) {
-        self.governance.remove(policy);
+        self.governance
+            .remove(&(PolicyKind::Configuration, policy.clone()));
         self.evaluations.remove(policy);
         self.evaluation_seconds.remove(policy);
         self.comparisons.remove(policy);
@@ -226,8 +255,9 @@ mod tests {
         let ours = PolicyMetrics::new(&metrics);
         let policy = ObjectKey::new("managed", "p");
         ours.evaluated(&policy, Duration::from_millis(1));
-        ours.state(&policy, "low", Some(Compliance::Compliant));
-        ours.state(&policy, "high", Some(Compliance::NonCompliant));
+        let ours_as = (PolicyKind::Configuration, &policy);
+        ours.state(ours_as, "low", Some(Compliance::Compliant));
+        ours.state(ours_as, "high", Some(Compliance::NonCompliant));
         ours.compared(&policy, "n", "pods.a".to_owned(), Duration::from_millis(1));
         let owned = serde_json::json!({
             "metadata": {"name": "p", "namespace": "managed", "labels": {PARENT_POLICY_LABEL: "parent"}},

@@ -1,10 +1,8 @@
 //! Reconciles `ConfigurationPolicy` objects: finalizer, hub templates, schedule, evaluation, deletion.
 
 pub mod finalizer;
-pub mod hub_templates;
 pub mod namespace_selections;
 pub mod schedule;
-pub mod throttle;
 mod triggers;
 
 use std::sync::Arc;
@@ -30,19 +28,20 @@ use crate::evaluate::prune::{self, PruneBehavior};
 use crate::evaluate::selectors::namespaces::SelectedNamespaces;
 use crate::evaluate::spec::{EvaluationError, selector};
 use crate::evaluate::templates::Templates;
+use crate::hub_templates::{HubTemplates, ResolvedPolicy};
 use crate::messages;
+use crate::metrics::PolicyKind;
 use crate::status::custom_message::LiveObjects;
 use crate::status::interval::Interval;
 use crate::status::publish::{publish_changed, publish_verdict};
 use crate::status::publisher::Publisher;
 use crate::status::summary::TemplateVerdict;
 use crate::status::update::{self, EvaluatedPolicy, RecordContext, record_terminating};
+use crate::throttle::{Effect, RunningEvaluation, Throttle};
 use crate::uninstall::UninstallWatch;
-use hub_templates::{HubTemplates, ResolvedPolicy};
 use namespace_selections::NamespaceSelections;
 use reeve_template_reads::Secrets;
 use schedule::{Due, due};
-use throttle::{Effect, RunningEvaluation, Throttle};
 use triggers::triggers_evaluation;
 
 /// The shortest interval, whatever flags and policies set.
@@ -138,7 +137,7 @@ impl Reconciler {
 
     async fn evaluate(
         &self,
-        resolved: &ResolvedPolicy,
+        resolved: &ResolvedPolicy<ConfigurationPolicy>,
         before: ConfigurationPolicyStatus,
         running: &mut RunningEvaluation<'_>,
     ) -> Result<Action, PolicyError> {
@@ -177,7 +176,7 @@ impl Reconciler {
         let severity = policy.spec.severity.as_deref().unwrap_or_default();
         let metrics = &self.evaluator.metrics;
         metrics.evaluated(key, started.elapsed());
-        metrics.state(key, severity, state);
+        metrics.state((PolicyKind::Configuration, key), severity, state);
         let interval = Interval::of(intervals, state);
         if outcome.only_edits_matter || interval != Interval::Watch {
             self.watches.unwatch(key);
@@ -342,7 +341,7 @@ impl Reconciler {
         let in_store = |store: &Store<ConfigurationPolicy>| {
             store.collect(|key, policy| {
                 let concerned = key.namespace == namespace
-                    && encryption_keys::initialization_vector(policy).is_some();
+                    && encryption_keys::initialization_vector(policy.as_ref()).is_some();
                 concerned.then(|| key.clone())
             })
         };

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
-use reeve_api::configuration_policy::ConfigurationPolicy;
+use kube::Resource;
 use reeve_api::names::ENCRYPTION_IV_ANNOTATION;
 use reeve_runtime::object::ObjectKey;
 use reeve_templates_engine::encryption::decode_base64;
@@ -45,15 +45,15 @@ pub struct DecryptionKeys {
 }
 
 /// The policy's initialisation vector, encoded; `None` if nothing in it is encrypted.
-pub fn initialization_vector(policy: &ConfigurationPolicy) -> Option<&str> {
-    let annotations = policy.metadata.annotations.as_ref()?;
+pub fn initialization_vector<P: Resource>(policy: &P) -> Option<&str> {
+    let annotations = policy.meta().annotations.as_ref()?;
     let vector = annotations.get(ENCRYPTION_IV_ANNOTATION)?;
     Some(vector.as_str()).filter(|vector| !vector.is_empty())
 }
 
 /// What decrypts the values of a policy; `None` if it has no encrypted ones. `find` looks for the keys of a namespace.
-pub fn for_policy(
-    policy: &ConfigurationPolicy,
+pub fn for_policy<P: Resource<DynamicType = ()>>(
+    policy: &P,
     find: impl FnOnce(&ObjectKey) -> Option<Arc<KeyPair>>,
 ) -> Result<Option<DecryptionKeys>, EvaluationError> {
     let Some(encoded) = initialization_vector(policy) else {

@@ -101,6 +101,8 @@ enum Document<'a> {
     Definition(&'a [u8], &'a TemplateContext, &'a SkipObject),
     /// A text that is a list of object templates.
     Raw(&'a str),
+    /// A value without an object that it is resolved for.
+    Plain(&'a [u8]),
     /// A policy with templates about the hub.
     Policy(&'a [u8], &'a ManagedCluster),
 }
@@ -165,6 +167,22 @@ impl Templates {
         cluster.run_blocking(work).await
     }
 
+    /// Resolves a value without an object that it is resolved for.
+    pub async fn resolve_plain<C: Cluster>(
+        &self,
+        cluster: &C,
+        value: &Value,
+    ) -> Result<Rendered, TemplateError> {
+        // A value that was read from JSON can be written as JSON.
+        let json = serde_json::to_vec(value).unwrap_or_default();
+        let (templates, at) = (self.clone(), cluster.clone());
+        let work = move || {
+            let reads = Rc::new(ReadCache::new(ClusterLookups(at)));
+            templates.resolve(&Document::Plain(&json), &reads)
+        };
+        cluster.run_blocking(work).await
+    }
+
     /// Resolves the hub templates of a policy. `cluster` is the hub.
     pub async fn resolve_policy<C: Cluster>(
         &self,
@@ -190,7 +208,7 @@ impl Templates {
             return Secrets::default();
         };
         let text = match document {
-            Document::Definition(json, ..) | Document::Policy(json, _) => {
+            Document::Definition(json, ..) | Document::Plain(json) | Document::Policy(json, _) => {
                 String::from_utf8_lossy(json)
             }
             Document::Raw(text) => Cow::Borrowed(*text),
@@ -213,6 +231,7 @@ impl Templates {
                 (Input::Json(json), context(frame), vec![skip])
             }
             Document::Raw(text) => (Input::Yaml(text), Context::None, Vec::new()),
+            Document::Plain(json) => (Input::Json(json), Context::None, Vec::new()),
             Document::Policy(json, member) => (Input::Json(json), member.context(), Vec::new()),
         };
         let mode = match reads.lookups().0.read_mode() {

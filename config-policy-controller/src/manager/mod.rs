@@ -1,5 +1,6 @@
 //! Wires the process: clients of the clusters, servers, leases, the watches and the reconciler.
 
+mod operator_policies;
 mod prefetch;
 mod settings;
 mod trigger_uninstall;
@@ -20,10 +21,11 @@ use reeve_runtime::serving;
 use reeve_runtime::supervisor::Supervisor;
 
 use crate::args::{Args, Command, ControllerArgs};
-use crate::configuration_policy::hub_templates::Hub;
 use crate::error::Error;
+use crate::hub_templates::Hub;
 use crate::messages;
 use crate::metrics::PolicyMetrics;
+use crate::operator_policy;
 use crate::uninstall::UninstallWatch;
 use settings::{Settings, deployment_name};
 pub use watches::{ClusterClients, ReconcilerDeps, start_reconciler};
@@ -32,8 +34,12 @@ const LEASE: &str = "config-policy-controller.open-cluster-management.io";
 const ADDON: &str = "config-policy-controller";
 /// The add-on that lets hub templates be resolved here.
 const STANDALONE_ADDON: &str = "governance-standalone-hub-templating";
+/// Reports that the status of an `OperatorPolicy` keeps, where the flag is 0.
+const DEFAULT_HISTORY: usize = 10;
 const USER_AGENT: &str = "config-policy-controller";
 const CONTROLLER: &str = "configuration-policy-controller";
+/// Its events are those of [`CONTROLLER`].
+const OPERATOR_POLICY_CONTROLLER: &str = "operator-policy-controller";
 /// The longest backoff of a policy that fails. Upstream retries after every evaluation backoff.
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 
@@ -131,8 +137,25 @@ async fn run_controller(args: ControllerArgs, stop: CancellationToken) -> Result
         metrics,
         registry: manager.metrics().clone(),
     };
+    if args.enable_operator_policy {
+        let queue = manager.queue(OPERATOR_POLICY_CONTROLLER);
+        let settings = operator_policy_settings(&args);
+        operator_policies::start(&deps, settings, &queue, manager.tasks())?;
+    }
     start_reconciler(deps, &queue, manager.tasks())?;
     Ok(manager.run().await?)
+}
+
+fn operator_policy_settings(args: &ControllerArgs) -> operator_policy::Settings {
+    let history = usize::from(args.operator_policy_status_history_length);
+    operator_policy::Settings {
+        default_namespace: args.operator_policy_default_namespace.clone(),
+        history_length: if history == 0 {
+            DEFAULT_HISTORY
+        } else {
+            history
+        },
+    }
 }
 
 /// The options for another cluster, with the rate limit of the first.

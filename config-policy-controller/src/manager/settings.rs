@@ -56,9 +56,6 @@ impl Settings {
             Some(namespace) => Some(ObjectKey::new(namespace, deployment_name()?)),
             None => None,
         };
-        if args.enable_operator_policy {
-            tracing::warn!("{}", messages::OPERATOR_POLICY_UNSUPPORTED);
-        }
         let file = |path: &str| (!path.is_empty()).then(|| PathBuf::from(path));
         let target = file(&args.target_kubeconfig_path);
         let mut namespaces = vec![namespace.clone()];

@@ -6,8 +6,9 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use k8s_openapi::api::core::v1::{self as corev1, Secret};
-use kube::Client;
 use kube::api::Api;
+use kube::core::NamespaceResourceScope;
+use kube::{Client, Resource};
 use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::events::EventRecorder;
@@ -22,15 +23,15 @@ use reeve_templates_engine::resolver::IncompleteDelimiters;
 
 use super::prefetch;
 use crate::configuration_policy::Reconciler;
-use crate::configuration_policy::hub_templates::{Hub, HubTemplates};
 use crate::configuration_policy::namespace_selections::NamespaceSelections;
-use crate::configuration_policy::throttle::Throttle;
 use crate::evaluate::encryption_keys::{self, KeyPair};
 use crate::evaluate::evaluator::Evaluator;
 use crate::evaluate::memo::ComparisonCache;
 use crate::evaluate::selectors::namespaces::{Namespace, TerminatingInclusion};
+use crate::hub_templates::{Hub, HubTemplates};
 use crate::metrics::PolicyMetrics;
 use crate::status::publisher::Publisher;
+use crate::throttle::Throttle;
 use crate::uninstall::UninstallWatch;
 
 /// What the reconciler needs of the process.
@@ -244,10 +245,10 @@ fn enqueue_all_on_uninstall(
     });
 }
 
-type CacheSync = Pin<Box<dyn Future<Output = ()> + Send>>;
+pub(super) type CacheSync = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Enqueues policies whose reads changed, throttled.
-fn enqueue_throttled(
+pub(super) fn enqueue_throttled(
     queue: &Queue<ObjectKey>,
     throttle: &Arc<Throttle>,
 ) -> impl Fn(&ObjectKey) + Send + Sync + 'static {
@@ -266,7 +267,7 @@ fn enqueue_throttled(
 }
 
 /// Watches the Secrets with the keys. Nothing else of any Secret is kept.
-fn watch_keys(client: &Client, namespace: &str) -> Watch<Secret, KeyPair> {
+pub(super) fn watch_keys(client: &Client, namespace: &str) -> Watch<Secret, KeyPair> {
     let api = if namespace.is_empty() {
         Api::all(client.clone())
     } else {
@@ -284,7 +285,11 @@ fn project_namespace(namespace: corev1::Namespace) -> Namespace {
     }
 }
 
-fn policies_in(client: &Client, namespace: &str) -> Api<Guarded<ConfigurationPolicy>> {
+/// The policies of a kind in a namespace; everywhere if it is empty.
+pub(super) fn policies_in<P>(client: &Client, namespace: &str) -> Api<Guarded<P>>
+where
+    P: Resource<DynamicType = (), Scope = NamespaceResourceScope>,
+{
     if namespace.is_empty() {
         Api::all(client.clone())
     } else {

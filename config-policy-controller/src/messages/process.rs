@@ -58,7 +58,3 @@ pub const SEVERAL_NAMESPACES: &str =
 pub fn unknown_terminating_inclusion(word: &str) -> String {
     format!("unknown option for default terminating namespace inclusion: {word:?}")
 }
-
-/// `OperatorPolicy`, which is not built yet.
-pub const OPERATOR_POLICY_UNSUPPORTED: &str =
-    "OperatorPolicy is not supported by this release: --enable-operator-policy has no effect";

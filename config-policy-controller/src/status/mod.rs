@@ -7,3 +7,5 @@ pub mod publish;
 pub mod publisher;
 pub mod summary;
 pub mod update;
+pub mod write;
+pub mod written;

@@ -1,22 +1,16 @@
 //! Writes the status of a policy, the compliance event for its parent, and events on the policy itself.
 
-mod written;
-
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
-use kube::api::{Api, Patch, PatchParams};
 use kube::{Client, Resource, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::Compliance;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
-use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::events::{ComplianceEvent, EventRecorder, InformationalEvent, unique_now};
-use reeve_runtime::object::{ObjectKey, StatusReason};
+use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Cached;
-use serde_json::json;
 
 use crate::error::PolicyError;
 use crate::messages;
@@ -25,12 +19,8 @@ use crate::status::publish::{PublishStatus, StatusBefore};
 use crate::status::update::{
     self, ConditionChange, EvaluatedPolicy, StatusUpdate, condition_messages, status_update,
 };
-use written::WrittenStatuses;
-
-/// How often a status write is tried.
-const TRIES: u32 = 3;
-/// Before the second try; the third waits twice as long.
-const PAUSE: Duration = Duration::from_millis(50);
+use crate::status::write::write_status;
+use crate::status::written::WrittenStatuses;
 
 /// Writes statuses and events.
 pub struct Publisher {
@@ -38,7 +28,7 @@ pub struct Publisher {
     events: EventRecorder,
     metrics: PolicyMetrics,
     /// The statuses written last: the watch may not have delivered them yet.
-    written: WrittenStatuses,
+    written: WrittenStatuses<ConfigurationPolicyStatus>,
     /// Policies that another process may have reported on: those that were there before this one,
     /// by UID, until this one has written their status.
     predecessor: Mutex<HashSet<String>>,
@@ -219,42 +209,18 @@ impl Publisher {
         policy: &ConfigurationPolicy,
         status: &ConfigurationPolicyStatus,
     ) -> Result<(), PolicyError> {
-        let key = ObjectKey::of(policy);
-        let patch = status_patch(policy, status).map_err(|source| PolicyError::Encode {
-            policy: key.clone(),
-            source,
-        })?;
-        let api: Api<AnyDepth<ConfigurationPolicy>> =
-            Api::namespaced(self.client.clone(), &key.namespace);
-        let mut tries = 1;
-        loop {
-            let params = PatchParams::default();
-            let error = match api.patch_status(&key.name, &params, &patch).await {
-                Ok(AnyDepth(written)) => {
-                    self.remember(&written, status);
-                    return Ok(());
-                }
-                Err(error) => error,
-            };
-            match StatusReason::of(&error) {
-                StatusReason::NotFound => return Ok(()),
-                // The test in the patch fails when another one has its name by now.
-                StatusReason::Conflict | StatusReason::Invalid if !is_there(&api, policy).await => {
-                    return Ok(());
-                }
-                _ if tries < TRIES => {
-                    tokio::time::sleep(PAUSE * tries).await;
-                    tries += 1;
-                }
-                _ => {
+        let written = write_status(&self.client, policy, status).await;
+        let written = written
+            .map_err(|error| error.of(policy))
+            .inspect_err(|error| {
+                if matches!(error, PolicyError::Status { .. }) {
                     self.metrics.failed(policy, Fault::StatusUpdate);
-                    return Err(PolicyError::Status {
-                        policy: key,
-                        source: error,
-                    });
                 }
-            }
+            })?;
+        if let Some(written) = written {
+            self.remember(&written, status);
         }
+        Ok(())
     }
 
     fn remember(&self, written: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
@@ -266,35 +232,19 @@ impl Publisher {
     }
 }
 
-/// Whether the policy is still the one of its name. When that cannot be read it counts as there:
-/// the next try decides.
-async fn is_there(api: &Api<AnyDepth<ConfigurationPolicy>>, policy: &ConfigurationPolicy) -> bool {
-    match api.get_opt(&policy.name_any()).await {
-        Ok(found) => found.is_some_and(|found| found.meta().uid == policy.metadata.uid),
-        Err(_) => true,
-    }
-}
-
-/// The new status, for the policy of this UID only: the API server ignores a UID in a merge patch,
-/// so a successor of the same name could be given its predecessor's status.
-fn status_patch(
-    policy: &ConfigurationPolicy,
-    status: &ConfigurationPolicyStatus,
-) -> Result<Patch<()>, serde_json::Error> {
-    let operations = json!([
-        {"op": "test", "path": "/metadata/uid", "value": policy.metadata.uid},
-        {"op": "add", "path": "/status", "value": status},
-    ]);
-    Ok(Patch::Json(serde_json::from_value(operations)?))
+fn parent_event(policy: &ConfigurationPolicy, update: &StatusUpdate) -> Option<ComplianceEvent> {
+    let compliance = update.status.compliance();
+    let compliance = compliance.unwrap_or(Compliance::NonCompliant);
+    compliance_event(policy, compliance, update.message.clone())
 }
 
 /// The compliance event for the policy that owns this one; `None` for a policy that stands alone.
-fn parent_event(policy: &ConfigurationPolicy, update: &StatusUpdate) -> Option<ComplianceEvent> {
-    let owner = policy.metadata.owner_references.as_ref()?.first()?;
-    let compliance = update
-        .status
-        .compliance()
-        .unwrap_or(Compliance::NonCompliant);
+pub fn compliance_event<P: Resource<DynamicType = ()>>(
+    policy: &P,
+    compliance: Compliance,
+    message: String,
+) -> Option<ComplianceEvent> {
+    let owner = policy.meta().owner_references.as_ref()?.first()?;
     Some(ComplianceEvent {
         policy: ObjectReference {
             api_version: Some(owner.api_version.clone()),
@@ -311,7 +261,7 @@ fn parent_event(policy: &ConfigurationPolicy, update: &StatusUpdate) -> Option<C
             ..policy.object_ref(&())
         }),
         compliance,
-        message: update.message.clone(),
+        message,
     })
 }
 

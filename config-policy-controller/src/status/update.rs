@@ -195,7 +195,8 @@ fn conditions(status: &ConfigurationPolicyStatus) -> impl Iterator<Item = &Condi
     details.filter_map(|detail| detail.conditions.as_ref()?.first())
 }
 
-fn truncate(message: &str) -> String {
+/// The message, cut to its longest length.
+pub fn truncate(message: &str) -> String {
     if message.len() <= MAX_MESSAGE_BYTES {
         return message.to_owned();
     }
@@ -231,7 +232,7 @@ pub fn is_newer_than_history(status: &ConfigurationPolicyStatus, at: Timestamp) 
 /// A wire format: `framework-addon/src/status_sync/history.rs` is the other end. It skips entries of any other form,
 /// and takes an entry and the compliance event of the same message for one report if this time and the one in the
 /// event's name (`reeve_runtime::events::event_name`) are less than 5 microseconds apart.
-fn micros(at: Timestamp) -> String {
+pub fn micros(at: Timestamp) -> String {
     at.strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string()
 }
 

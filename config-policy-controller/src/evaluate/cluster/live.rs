@@ -74,6 +74,17 @@ impl Live {
         }
     }
 
+    /// Replaces the status of an object. The object has the resource version that was read.
+    pub async fn replace_status(
+        &self,
+        kind: &ServedKind,
+        location: &Location,
+        object: &Value,
+    ) -> Result<Value, WriteError> {
+        let objects = self.objects(kind, location);
+        objects.replace_status(&location.name, object).await
+    }
+
     fn objects<'a>(&'a self, kind: &'a ServedKind, location: &Location) -> ObjectApi<'a> {
         ObjectApi::at(&self.client, kind, location)
     }

@@ -99,6 +99,16 @@ impl<'a> ObjectApi<'a> {
             .map_err(|error| refused(&error))
     }
 
+    /// Replaces the status of an object.
+    pub async fn replace_status(&self, name: &str, object: &Value) -> Result<Value, WriteError> {
+        let object = AnyDepth(typed(object)?);
+        let params = PostParams::default();
+        let updated = self.api.replace_status(name, &params, &object).await;
+        updated
+            .map(|AnyDepth(object)| plain(&object, self.kind))
+            .map_err(|error| refused(&error))
+    }
+
     /// Deletes the object with this UID. Another object of that name is not deleted: that is a conflict.
     pub async fn delete(&self, name: &str, uid: &str) -> Result<(), WriteError> {
         let deleted = writes::delete(&self.api, name, &only_this_one(uid)).await;

@@ -3,10 +3,13 @@
 mod error;
 pub mod raw;
 
+use kube::Resource;
+use kube::core::object::HasSpec;
 use reeve_api::RemediationAction;
 use reeve_api::configuration_policy::{ConfigurationPolicy, NamespaceSelector, ObjectTemplate};
 use reeve_api::names::{DISABLE_TEMPLATES_ANNOTATION, parse_go_bool};
 use reeve_runtime::object::ObjectKey;
+use serde::Serialize;
 
 use crate::messages;
 
@@ -79,14 +82,14 @@ pub fn selects_namespaces(selector: &NamespaceSelector) -> bool {
 }
 
 /// Whether there are templates about the hub in the policy.
-pub fn mentions_the_hub(policy: &ConfigurationPolicy) -> bool {
+pub fn mentions_the_hub<P: HasSpec<Spec: Serialize>>(policy: &P) -> bool {
     // A spec that was read from JSON can be written as JSON; if not, there is nothing to find in it.
-    serde_json::to_string(&policy.spec).is_ok_and(|text| text.contains("{{hub"))
+    serde_json::to_string(policy.spec()).is_ok_and(|text| text.contains("{{hub"))
 }
 
 /// Whether templates in the policy are resolved.
-pub fn templating(policy: &ConfigurationPolicy) -> Templating {
-    let annotations = policy.metadata.annotations.as_ref();
+pub fn templating<P: Resource>(policy: &P) -> Templating {
+    let annotations = policy.meta().annotations.as_ref();
     let disabled = annotations
         .and_then(|annotations| annotations.get(DISABLE_TEMPLATES_ANNOTATION))
         .and_then(|text| parse_go_bool(text));

@@ -1,9 +1,11 @@
-//! The status updates of evaluations, and the status patch.
+//! The status updates of evaluations.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use reeve_api::configuration_policy::{
     ConfigurationPolicySpec, CustomMessage, EvaluationInterval, TemplateStatus,
 };
+
+use serde_json::json;
 
 use super::*;
 use crate::status::custom_message::LiveObjects;
@@ -270,24 +272,6 @@ fn compliance_event_has_the_form_that_status_sync_reads() {
     let mut alone = policy();
     alone.metadata.owner_references = None;
     assert!(parent_event(&alone, &update).is_none());
-}
-
-#[test]
-fn status_patch_replaces_the_status_of_one_uid_only() {
-    let status = ConfigurationPolicyStatus {
-        compliant: Some("Compliant".to_owned()),
-        ..ConfigurationPolicyStatus::default()
-    };
-    let Patch::Json(operations) = status_patch(&policy(), &status).unwrap() else {
-        panic!("only a JSON patch can test");
-    };
-    assert_eq!(
-        serde_json::to_value(&operations).unwrap(),
-        json!([
-            {"op": "test", "path": "/metadata/uid", "value": "child"},
-            {"op": "add", "path": "/status", "value": {"compliant": "Compliant"}},
-        ])
-    );
 }
 
 #[test]

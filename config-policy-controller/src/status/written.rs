@@ -3,46 +3,46 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use kube::ResourceExt as _;
+use kube::core::object::HasStatus;
+use kube::{Resource, ResourceExt as _};
 use parking_lot::Mutex;
-use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
 use reeve_runtime::watch::Cached;
 
 /// The statuses written last, by UID.
-#[derive(Default)]
-pub(super) struct WrittenStatuses(Mutex<HashMap<String, Written>>);
+pub struct WrittenStatuses<S>(Mutex<HashMap<String, Written<S>>>);
 
-#[derive(Debug, Clone)]
-struct Written {
+struct Written<S> {
     resource_version: u64,
-    status: ConfigurationPolicyStatus,
+    status: S,
 }
 
-impl WrittenStatuses {
+impl<S> Default for WrittenStatuses<S> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<S: Clone + Default> WrittenStatuses<S> {
     /// A policy as `read` finds it, and its latest status: the one in it, or the one that was written since.
     ///
     /// The lock is held while it is read: otherwise a policy read before the watch delivered the status would have the status
     /// of before, and an entry of its history would be lost.
-    pub(super) fn latest(
+    pub fn latest<P: Resource + HasStatus<Status = S>>(
         &self,
-        read: impl FnOnce() -> Option<Cached<ConfigurationPolicy>>,
-    ) -> Option<(Cached<ConfigurationPolicy>, ConfigurationPolicyStatus)> {
+        read: impl FnOnce() -> Option<Cached<P>>,
+    ) -> Option<(Cached<P>, S)> {
         let written = self.0.lock();
         let known = read()?;
         let status = match &known {
             Cached::Valid(policy) => latest(&written, policy),
-            Cached::Invalid(_) => ConfigurationPolicyStatus::default(),
+            Cached::Invalid(_) => S::default(),
         };
         Some((known, status))
     }
 
     /// Records a written status and the resulting version of the policy.
-    pub(super) fn remember(
-        &self,
-        written: &ConfigurationPolicy,
-        status: &ConfigurationPolicyStatus,
-    ) {
-        if let (Some(uid), Some(resource_version)) = (&written.metadata.uid, version(written)) {
+    pub fn remember<P: Resource>(&self, written: &P, status: &S) {
+        if let (Some(uid), Some(resource_version)) = (&written.meta().uid, version(written)) {
             let written = Written {
                 resource_version,
                 status: status.clone(),
@@ -52,36 +52,36 @@ impl WrittenStatuses {
     }
 
     /// Removes the status of a policy once the watch has delivered it.
-    pub(super) fn caught_up(&self, policy: &ConfigurationPolicy) {
+    pub fn caught_up<P: Resource>(&self, policy: &P) {
         let version = version(policy);
-        let uid = policy.metadata.uid.as_deref().unwrap_or_default();
+        let uid = policy.meta().uid.as_deref().unwrap_or_default();
         let mut written = self.0.lock();
-        let is_behind = |known: &Written| version.is_none_or(|now| now < known.resource_version);
+        let is_behind = |known: &Written<S>| version.is_none_or(|now| now < known.resource_version);
         if written.get(uid).is_some_and(|known| !is_behind(known)) {
             written.remove(uid);
         }
     }
 
     /// Removes the entries of a deleted policy.
-    pub(super) fn forget(&self, uid: &str) {
+    pub fn forget(&self, uid: &str) {
         self.0.lock().remove(uid);
     }
 }
 
-fn latest(
-    written: &HashMap<String, Written>,
-    policy: &Arc<ConfigurationPolicy>,
-) -> ConfigurationPolicyStatus {
-    let uid = policy.metadata.uid.as_deref().unwrap_or_default();
-    match (written.get(uid), version(policy)) {
+fn latest<S: Clone + Default, P: Resource + HasStatus<Status = S>>(
+    written: &HashMap<String, Written<S>>,
+    policy: &Arc<P>,
+) -> S {
+    let uid = policy.meta().uid.as_deref().unwrap_or_default();
+    match (written.get(uid), version(policy.as_ref())) {
         (Some(written), Some(version)) if written.resource_version > version => {
             written.status.clone()
         }
-        _ => policy.status.clone().unwrap_or_default(),
+        _ => policy.status().cloned().unwrap_or_default(),
     }
 }
 
-fn version(policy: &ConfigurationPolicy) -> Option<u64> {
+fn version<P: Resource>(policy: &P) -> Option<u64> {
     policy.resource_version()?.parse().ok()
 }
 
@@ -89,7 +89,9 @@ fn version(policy: &ConfigurationPolicy) -> Option<u64> {
 mod tests {
     use std::time::Duration;
 
-    use reeve_api::configuration_policy::ConfigurationPolicySpec;
+    use reeve_api::configuration_policy::{
+        ConfigurationPolicy, ConfigurationPolicySpec, ConfigurationPolicyStatus,
+    };
 
     use super::*;
 
@@ -108,7 +110,10 @@ mod tests {
         }
     }
 
-    fn found(statuses: &WrittenStatuses, policy: ConfigurationPolicy) -> Option<String> {
+    fn found(
+        statuses: &WrittenStatuses<ConfigurationPolicyStatus>,
+        policy: ConfigurationPolicy,
+    ) -> Option<String> {
         let read = || Some(Cached::Valid(Arc::new(policy)));
         statuses.latest(read)?.1.compliant
     }

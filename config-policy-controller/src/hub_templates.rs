@@ -12,14 +12,16 @@ use k8s_openapi::api::core::v1::Secret;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use kube::api::{Api, DeleteParams, ObjectMeta, PostParams};
 use kube::core::GroupVersionKind;
+use kube::core::object::HasSpec;
 use kube::{Client, Resource};
 use parking_lot::Mutex;
-use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicySpec};
 use reeve_runtime::decode;
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::discovery::Discovery;
 use reeve_runtime::object::{ObjectKey, not_found_as_none, status_message};
 use reeve_templates_engine::resolver::{Config, IncompleteDelimiters, Resolver};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
@@ -46,6 +48,16 @@ pub struct Hub {
     pub cluster_name: String,
 }
 
+/// A kind of policy whose spec may have hub templates.
+pub trait Templated:
+    Resource<DynamicType = ()> + HasSpec<Spec: Serialize + DeserializeOwned> + Clone
+{
+}
+impl<P> Templated for P where
+    P: Resource<DynamicType = ()> + HasSpec<Spec: Serialize + DeserializeOwned> + Clone
+{
+}
+
 /// Resolves the hub templates of policies.
 pub struct HubTemplates {
     /// The cluster with the policies, for the Secrets beside them.
@@ -66,9 +78,9 @@ struct ConnectedHub {
 }
 
 /// A policy with its hub templates resolved.
-pub struct ResolvedPolicy {
+pub struct ResolvedPolicy<P> {
     /// The policy. Where there was nothing to resolve, it is the one that was read.
-    pub policy: Arc<ConfigurationPolicy>,
+    pub policy: Arc<P>,
     /// Whether something sensitive was read on the hub.
     pub sensitivity: Sensitivity,
     /// The secret values that were read there, as far as they are known.
@@ -111,22 +123,22 @@ impl HubTemplates {
     }
 
     /// Resolves the hub templates of a policy. The error is the text for its status.
-    pub async fn resolve(
+    pub async fn resolve<P: Templated>(
         &self,
-        policy: &Arc<ConfigurationPolicy>,
-    ) -> Result<ResolvedPolicy, String> {
+        policy: &Arc<P>,
+    ) -> Result<ResolvedPolicy<P>, String> {
         let plain = || ResolvedPolicy {
             policy: Arc::clone(policy),
             sensitivity: Sensitivity::Plain,
             secrets: Secrets::default(),
             retry_after: None,
         };
-        if spec::templating(policy) == Templating::Off {
-            self.unwatch(policy);
+        if spec::templating(policy.as_ref()) == Templating::Off {
+            self.unwatch(policy.as_ref());
             return Ok(plain());
         }
-        if !spec::mentions_the_hub(policy) {
-            self.unwatch(policy);
+        if !spec::mentions_the_hub(policy.as_ref()) {
+            self.unwatch(policy.as_ref());
             return Ok(plain());
         }
         let Some(hub) = &self.hub else {
@@ -137,11 +149,14 @@ impl HubTemplates {
         {
             return Ok(from_cache(cached));
         }
-        match hub.resolve(policy, document(policy).to_string()).await {
+        match hub
+            .resolve(policy.as_ref(), document(policy.as_ref()).to_string())
+            .await
+        {
             Ok(rendered) => {
-                let policy = with_spec(policy, &rendered.value)
+                let policy = with_spec(policy.as_ref(), &rendered.value)
                     .map_err(|error| rendered.secrets.redact(&error))?;
-                self.cache(&policy, &rendered.value).await?;
+                self.cache(policy.as_ref(), &rendered.value).await?;
                 Ok(ResolvedPolicy {
                     policy,
                     sensitivity: rendered.sensitivity,
@@ -157,7 +172,7 @@ impl HubTemplates {
     }
 
     /// Stops watching the hub for a policy that was deleted or has no hub templates.
-    pub fn unwatch(&self, policy: &ConfigurationPolicy) {
+    pub fn unwatch<P: Templated>(&self, policy: &P) {
         if let Some(hub) = &self.hub {
             hub.watches.unwatch(&ObjectKey::of(policy));
         }
@@ -171,26 +186,26 @@ impl HubTemplates {
         self.written.lock().remove(uid);
     }
 
-    fn secrets(&self, policy: &ConfigurationPolicy) -> Api<Secret> {
+    fn secrets<P: Templated>(&self, policy: &P) -> Api<Secret> {
         Api::namespaced(self.hosting.clone(), &ObjectKey::of(policy).namespace)
     }
 
     /// The cached policy if the hub is unreachable, else the error.
-    async fn cached_or_error(
+    async fn cached_or_error<P: Templated>(
         &self,
         hub: &ConnectedHub,
-        policy: &Arc<ConfigurationPolicy>,
+        policy: &Arc<P>,
         error: String,
-    ) -> Result<Arc<ConfigurationPolicy>, String> {
-        let name = secret_name(policy);
-        let secrets = self.secrets(policy);
+    ) -> Result<Arc<P>, String> {
+        let name = secret_name(policy.as_ref());
+        let secrets = self.secrets(policy.as_ref());
         if hub.is_reachable().await {
             // The hub answers, so the cached result is outdated.
             let deleted = secrets.delete(&name, &DeleteParams::default()).await;
             if let Err(failure) = not_found_as_none(deleted) {
                 tracing::warn!(secret = name, error = %failure, "cannot delete the cached result of hub templates");
             }
-            self.written.lock().remove(uid(policy));
+            self.written.lock().remove(uid(policy.as_ref()));
             return Err(error);
         }
         match self.cached(policy).await? {
@@ -203,11 +218,9 @@ impl HubTemplates {
     }
 
     /// The cached policy of this generation, if there is one.
-    async fn cached(
-        &self,
-        policy: &Arc<ConfigurationPolicy>,
-    ) -> Result<Option<Arc<ConfigurationPolicy>>, String> {
-        let secret = self.secrets(policy).get(&secret_name(policy)).await;
+    async fn cached<P: Templated>(&self, policy: &Arc<P>) -> Result<Option<Arc<P>>, String> {
+        let secrets = self.secrets(policy.as_ref());
+        let secret = secrets.get(&secret_name(policy.as_ref())).await;
         let secret = not_found_as_none(secret).map_err(|error| status_message(&error))?;
         let cached = secret.and_then(|secret| secret.data?.remove(CACHE_KEY));
         let cached: Option<Value> =
@@ -217,12 +230,14 @@ impl HubTemplates {
                 .pointer("/metadata/generation")
                 .and_then(Value::as_i64)
         };
-        let cached = cached.filter(|cached| generation(cached) == policy.metadata.generation);
-        cached.map(|cached| with_spec(policy, &cached)).transpose()
+        let cached = cached.filter(|cached| generation(cached) == policy.meta().generation);
+        cached
+            .map(|cached| with_spec(policy.as_ref(), &cached))
+            .transpose()
     }
 
     /// Writes the resolved policy to the Secret.
-    async fn cache(&self, policy: &ConfigurationPolicy, resolved: &Value) -> Result<(), String> {
+    async fn cache<P: Templated>(&self, policy: &P, resolved: &Value) -> Result<(), String> {
         let text = resolved.to_string().into_bytes();
         let digest: [u8; 32] = Sha256::digest(&text).into();
         let uid = uid(policy);
@@ -257,11 +272,7 @@ impl HubTemplates {
 }
 
 impl ConnectedHub {
-    async fn resolve(
-        &self,
-        policy: &ConfigurationPolicy,
-        text: String,
-    ) -> Result<Rendered, String> {
+    async fn resolve<P: Templated>(&self, policy: &P, text: String) -> Result<Rendered, String> {
         let hub = Live::new(
             self.watches.begin(&ObjectKey::of(policy)),
             self.client.clone(),
@@ -327,7 +338,7 @@ impl ConnectedHub {
 }
 
 /// A policy from the cache. Which of its values are secret is not known, so all count as sensitive.
-fn from_cache(policy: Arc<ConfigurationPolicy>) -> ResolvedPolicy {
+fn from_cache<P>(policy: Arc<P>) -> ResolvedPolicy<P> {
     ResolvedPolicy {
         policy,
         sensitivity: Sensitivity::Sensitive,
@@ -337,46 +348,42 @@ fn from_cache(policy: Arc<ConfigurationPolicy>) -> ResolvedPolicy {
 }
 
 /// The document that is resolved: spec, name and version of a policy.
-fn document(policy: &ConfigurationPolicy) -> Value {
-    let metadata = &policy.metadata;
+fn document<P: Templated>(policy: &P) -> Value {
+    let metadata = policy.meta();
     json!({
-        "apiVersion": ConfigurationPolicy::api_version(&()),
-        "kind": ConfigurationPolicy::kind(&()),
+        "apiVersion": P::api_version(&()),
+        "kind": P::kind(&()),
         "metadata": {
             "name": metadata.name,
             "namespace": metadata.namespace,
             "generation": metadata.generation,
             "uid": metadata.uid,
         },
-        "spec": policy.spec,
+        "spec": policy.spec(),
     })
 }
 
-fn with_spec(
-    policy: &ConfigurationPolicy,
-    resolved: &Value,
-) -> Result<Arc<ConfigurationPolicy>, String> {
+fn with_spec<P: Templated>(policy: &P, resolved: &Value) -> Result<Arc<P>, String> {
     let spec = resolved.get("spec").cloned().unwrap_or_default();
-    let spec: ConfigurationPolicySpec = serde_json::from_value(spec)
+    let spec = serde_json::from_value(spec)
         .map_err(|error| messages::hub_resolution_unreadable(&error.to_string()))?;
-    Ok(Arc::new(ConfigurationPolicy {
-        spec,
-        ..policy.clone()
-    }))
+    let mut policy = policy.clone();
+    *policy.spec_mut() = spec;
+    Ok(Arc::new(policy))
 }
 
-fn uid(policy: &ConfigurationPolicy) -> &str {
-    policy.metadata.uid.as_deref().unwrap_or_default()
+fn uid<P: Resource>(policy: &P) -> &str {
+    policy.meta().uid.as_deref().unwrap_or_default()
 }
 
-fn secret_name(policy: &ConfigurationPolicy) -> String {
+fn secret_name<P: Resource>(policy: &P) -> String {
     format!("{}-last-resolved", uid(policy))
 }
 
-fn secret(policy: &ConfigurationPolicy, name: &str, data: BTreeMap<String, ByteString>) -> Secret {
+fn secret<P: Templated>(policy: &P, name: &str, data: BTreeMap<String, ByteString>) -> Secret {
     let owner = OwnerReference {
-        api_version: ConfigurationPolicy::api_version(&()).into_owned(),
-        kind: ConfigurationPolicy::kind(&()).into_owned(),
+        api_version: P::api_version(&()).into_owned(),
+        kind: P::kind(&()).into_owned(),
         name: ObjectKey::of(policy).name,
         uid: uid(policy).to_owned(),
         ..OwnerReference::default()
@@ -384,7 +391,7 @@ fn secret(policy: &ConfigurationPolicy, name: &str, data: BTreeMap<String, ByteS
     Secret {
         metadata: ObjectMeta {
             name: Some(name.to_owned()),
-            namespace: policy.metadata.namespace.clone(),
+            namespace: policy.meta().namespace.clone(),
             owner_references: Some(vec![owner]),
             ..ObjectMeta::default()
         },

@@ -1,0 +1,113 @@
+//! Starts the watches of `OperatorPolicy` objects, and the workers of their reconciler.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::join_all;
+use reeve_api::operator_policy::OperatorPolicy;
+use reeve_runtime::dependencies::DependencyWatches;
+use reeve_runtime::kinds::Kinds;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::queue::Queue;
+use reeve_runtime::supervisor::Supervisor;
+use reeve_runtime::watch::{Store, Watch};
+use reeve_templates_engine::resolver::IncompleteDelimiters;
+
+use super::watches::{CacheSync, ReconcilerDeps, enqueue_throttled, policies_in, watch_keys};
+use crate::hub_templates::HubTemplates;
+use crate::operator_policy::{Reconciler, Settings};
+use crate::throttle::Throttle;
+
+/// The pace of reconciles that changes of objects trigger.
+const PACE: Duration = Duration::from_secs(1);
+
+/// Starts the watches and the workers.
+pub fn start(
+    deps: &ReconcilerDeps,
+    settings: Settings,
+    queue: &Queue<ObjectKey>,
+    tasks: &mut Supervisor,
+) -> Result<(), IncompleteDelimiters> {
+    let watches = |namespace: &String| Watch::new(policies_in(&deps.hosting.watches, namespace));
+    let policies: Vec<Watch<OperatorPolicy>> = deps.namespaces.iter().map(watches).collect();
+    let stores: Vec<Store<OperatorPolicy>> = policies.iter().map(Watch::store).collect();
+    let keys = deps.namespaces.iter();
+    let keys: Vec<_> = keys
+        .map(|namespace| watch_keys(&deps.hosting.watches, namespace))
+        .collect();
+    let throttle = Arc::new(Throttle::new(PACE));
+    let (kinds, kind_watches) = Kinds::new(
+        deps.target.watches.clone(),
+        enqueue_throttled(queue, &throttle),
+    );
+    kind_watches.start(tasks);
+    let denied: Arc<[String]> = deps.denied_functions.clone().into();
+    let hub = HubTemplates::new(
+        deps.hosting.calls.clone(),
+        deps.hub.clone(),
+        Arc::clone(&denied),
+        enqueue_throttled(queue, &throttle),
+    )?;
+    let reconciler = Arc::new(Reconciler {
+        policies: stores.clone(),
+        keys: keys.iter().map(Watch::store).collect(),
+        target: deps.target.calls.clone(),
+        watches: DependencyWatches::new(
+            deps.target.watches.clone(),
+            enqueue_throttled(queue, &throttle),
+        ),
+        kinds,
+        resolver: Arc::default(),
+        denied,
+        hub,
+        metrics: deps.metrics.clone(),
+        throttle,
+        queue: queue.clone(),
+        state: settings.state(
+            deps.target.calls.clone(),
+            deps.hosting.calls.clone(),
+            deps.events.clone(),
+        ),
+    });
+    let mut synced: Vec<CacheSync> = Vec::new();
+    for watch in policies {
+        let (reconciler, queue, store) = (Arc::clone(&reconciler), queue.clone(), watch.store());
+        synced.push(Box::pin(async move { store.wait_for_cache_sync().await }));
+        let watching = watch.run(tasks.stop(), move |change| {
+            if reconciler.policy_changed(&change) {
+                queue.add(change.key);
+            }
+        });
+        tasks.spawn_infallible("the watch of operator policies", watching);
+    }
+    for watch in keys {
+        let (reconciler, queue, store) = (Arc::clone(&reconciler), queue.clone(), watch.store());
+        synced.push(Box::pin(async move { store.wait_for_cache_sync().await }));
+        let watching = watch.run(tasks.stop(), move |change| {
+            for policy in reconciler.policies_with_encryption(&change.key.namespace) {
+                queue.add(policy);
+            }
+        });
+        tasks.spawn_infallible(
+            "the watch of encryption keys for operator policies",
+            watching,
+        );
+    }
+    let (queue, workers, stop) = (queue.clone(), deps.workers, tasks.stop());
+    let uninstall_watch = deps.uninstall_watch.clone();
+    tasks.spawn_infallible("operator policies", async move {
+        // Before the first lists are complete, absence means nothing. During an uninstallation operators are left as they
+        // are.
+        let ready = async {
+            join_all(synced).await;
+            uninstall_watch.wait_until_not_uninstalling().await;
+        };
+        tokio::select! { () = stop.cancelled() => return, () = ready => {} }
+        let uids =
+            |store: &Store<OperatorPolicy>| store.collect(|_, policy| policy.metadata.uid.clone());
+        reconciler.inherit(stores.iter().flat_map(uids));
+        let reconcile = move |key| Arc::clone(&reconciler).reconcile(key);
+        queue.run(workers, stop, reconcile).await;
+    });
+    Ok(())
+}
