@@ -348,21 +348,27 @@ pub async fn install_test_crds(plane: &Plane) -> Result<()> {
     for path in files {
         let text = std::fs::read_to_string(&path)
             .with_context(|| format!("reading {}", path.display()))?;
-        for crd in plane.apply(&text).await? {
-            let spec = &crd.data["spec"];
-            let text = |path: &str| {
-                spec.pointer(path)
-                    .and_then(|value| value.as_str())
-                    .unwrap_or_default()
-            };
-            let api_version = format!("{}/{}", text("/group"), text("/versions/0/name"));
-            let kind = text("/names/kind");
-            within(format!("{kind} is served"), || async {
-                plane.list(&api_version, kind, None).await?;
-                Ok(())
-            })
-            .await?;
-        }
+        serve(plane, &text).await?;
+    }
+    Ok(())
+}
+
+/// Applies CRDs, and waits until their kinds are served.
+pub async fn serve(plane: &Plane, crds: &str) -> Result<()> {
+    for crd in plane.apply(crds).await? {
+        let spec = &crd.data["spec"];
+        let text = |path: &str| {
+            spec.pointer(path)
+                .and_then(|value| value.as_str())
+                .unwrap_or_default()
+        };
+        let api_version = format!("{}/{}", text("/group"), text("/versions/0/name"));
+        let kind = text("/names/kind");
+        within(format!("{kind} is served"), || async {
+            plane.list(&api_version, kind, None).await?;
+            Ok(())
+        })
+        .await?;
     }
     Ok(())
 }

@@ -22,7 +22,7 @@ mod wait;
 
 pub use addon::{ADDON, Addon, Agents, Mode, Place, holds, install, make_namespace};
 pub use documented_metrics::all_metrics_are_documented;
-pub use evaluator::{Controller, Evaluator, Pair, install_test_crds, namespace};
+pub use evaluator::{Controller, Evaluator, Pair, install_test_crds, namespace, serve};
 pub use governed::{Governed, history};
 pub use harness::{
     Dump, Scenario, run_beside, run_in_turns, run_on, run_on_agents, run_on_evaluator,

@@ -1,0 +1,138 @@
+//! Specs that depend on the cluster: templates, defaults, namespaces.
+
+use std::sync::Arc;
+
+use anyhow::{Result, ensure};
+use reeve_scenarios::{namespace, same, steadily, within};
+use serde_json::json;
+
+use crate::cluster::{ApplyJson as _, Cluster, Operator};
+
+/// A Subscription and a group from templates follow what these read.
+pub(crate) async fn templates(world: Arc<Cluster>) -> Result<()> {
+    let operator = Operator::new(&world, "templated").await?;
+    let config = |channel: &str| {
+        json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": {"name": "config", "namespace": operator.namespace},
+            "data": {"channel": channel, "namespaces": r#"["b", "a"]"#},
+        })
+    };
+    world.apply_json(config("one")).await?;
+    let mut spec = operator.enforced();
+    let read = |key: &str| {
+        format!(
+            "fromConfigMap \"{}\" \"config\" \"{key}\"",
+            operator.namespace
+        )
+    };
+    spec["subscription"]["channel"] = json!(format!("{{{{ {} }}}}", read("channel")));
+    let namespaces = format!("{{{{ {} | toLiteral }}}}", read("namespaces"));
+    spec["operatorGroup"] = json!({"name": "group", "targetNamespaces": namespaces});
+    operator.apply(spec).await?;
+    let subscription = operator.subscribed().await?;
+    same(
+        "the channel",
+        &subscription.data["spec"]["channel"],
+        &json!("one"),
+    )?;
+    let groups = operator.groups().await?;
+    same(
+        "the namespaces",
+        &groups[0].data["spec"]["targetNamespaces"],
+        &json!(["b", "a"]),
+    )?;
+    world.apply_json(config("two")).await?;
+    within("the Subscription follows", || async {
+        let subscription = operator.subscribed().await?;
+        same(
+            "the channel",
+            &subscription.data["spec"]["channel"],
+            &json!("two"),
+        )
+    })
+    .await
+}
+
+/// A key that is missing in a `ConfigMap` does not unpin an operator.
+pub(crate) async fn missing_versions(world: Arc<Cluster>) -> Result<()> {
+    let operator = Operator::new(&world, "pinned").await?;
+    let mut spec = operator.enforced();
+    let config = format!(
+        "(lookup \"v1\" \"ConfigMap\" \"{}\" \"versions\")",
+        operator.namespace
+    );
+    let versions = format!("{{{{ range {config}.data }}}}{{{{ . }}}}{{{{ end }}}}");
+    spec["versions"] = json!([versions]);
+    operator.apply(spec).await?;
+    let subscription = operator.subscribed().await?;
+    let approval = &subscription.data["spec"]["installPlanApproval"];
+    same("the approval", approval, &json!("Manual"))?;
+    operator.versions(&operator.csv(), "").await?;
+    operator
+        .plan("install-pinned", &[&operator.csv()], "RequiresApproval")
+        .await?;
+    let reason = "InstallPlanRequiresApproval";
+    operator
+        .condition("InstallPlanCompliant", "True", reason)
+        .await?;
+    steadily("the install plan waits", || async {
+        let plan = operator.get("InstallPlan", "install-pinned").await?;
+        let approved = plan.is_some_and(|plan| plan.data["spec"]["approved"] == true);
+        ensure!(!approved, "it is approved");
+        Ok(())
+    })
+    .await
+}
+
+/// An informing policy reports that the namespace is missing, and goes on when it appears.
+pub(crate) async fn namespace_awaited(world: Arc<Cluster>) -> Result<()> {
+    let operator = Operator::without_namespace(&world, "awaited").await?;
+    let mut spec = operator.enforced();
+    spec["remediationAction"] = json!("inform");
+    operator.apply(spec).await?;
+    let message = operator
+        .condition("ValidPolicySpec", "False", "InvalidPolicySpec")
+        .await?;
+    let expected = "the operator namespace ('awaited-system') does not exist";
+    same("the message", message.as_str(), expected)?;
+    let reason = "Resource not found but should exist";
+    let missing = (
+        "awaited".to_owned(),
+        "NonCompliant".to_owned(),
+        reason.to_owned(),
+    );
+    same(
+        "the Subscription",
+        operator.related("Subscription").await?,
+        vec![missing],
+    )?;
+    namespace(&world, &operator.namespace).await?;
+    operator
+        .condition("ValidPolicySpec", "True", "PolicyValidated")
+        .await?;
+    operator
+        .condition("SubscriptionCompliant", "False", "SubscriptionMissing")
+        .await?;
+    Ok(())
+}
+
+/// Without a package manifest the defaults are unknown, until somebody makes it.
+pub(crate) async fn no_package(world: Arc<Cluster>) -> Result<()> {
+    let operator = Operator::new(&world, "unpackaged").await?;
+    let package = json!({
+        "apiVersion": "packages.operators.coreos.com/v1", "kind": "PackageManifest",
+        "metadata": {"name": "unpackaged", "namespace": "default"},
+    });
+    world.delete(&package.to_string()).await?;
+    operator.apply(operator.enforced()).await?;
+    let message = operator
+        .condition("ValidPolicySpec", "False", "InvalidPolicySpec")
+        .await?;
+    let expected = "the subscription defaults could not be determined because the PackageManifest was not found";
+    same("the message", message.as_str(), expected)?;
+    let events = operator.events().await?;
+    let expected = format!("NonCompliant; {expected}");
+    ensure!(events.contains(&expected), "the events are {events:#?}");
+    Ok(())
+}
