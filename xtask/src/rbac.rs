@@ -109,14 +109,14 @@ const CONFIG_POLICY_CONTROLLER: &[Rights] = &[
             (
                 On::Resources(
                     "policy.open-cluster-management.io",
-                    &["configurationpolicies"],
+                    &["configurationpolicies", "operatorpolicies"],
                 ),
                 READ_AND_CHANGE,
             ),
             (
                 On::Resources(
                     "policy.open-cluster-management.io",
-                    &["configurationpolicies/status"],
+                    &["configurationpolicies/status", "operatorpolicies/status"],
                 ),
                 &["get", "patch", "update"],
             ),

@@ -1,9 +1,10 @@
 //! A controller on one cluster for the operators of another one.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::{Controller, namespace};
+use reeve_scenarios::{Controller, namespace, same, within};
 
 use crate::cluster::{Cluster, OLM, Operator};
 
@@ -16,22 +17,64 @@ pub(crate) async fn other_cluster(world: Arc<Cluster>) -> Result<()> {
         world.other.kubeconfig().display()
     );
     let args = ["--enable-operator-policy=true", &kubeconfig];
-    let controller = Controller::start(world.plane(), policies, &args).await?;
-    controller.with_log(installed(&world, policies, target).await)
+    let mut controller = Controller::start(world.plane(), policies, &args).await?;
+    let mut operator = Operator::without_namespace(target, "hosted").await?;
+    operator.hosting = &world;
+    policies.clone_into(&mut operator.policies);
+    controller.with_log(installed(&world, &operator).await)?;
+    controller.with_log(settled(&controller).await)?;
+    let metrics = controller.metrics().await?;
+    let compliant = "cluster_policy_governance_info{kind=\"OperatorPolicy\",policy=\"hosted\",policy_namespace=\"hosted-policies\",severity=\"\"} 0";
+    ensure!(metrics.contains(compliant), "the metrics are {metrics}");
+
+    // Another process finds everything as it is, and reports nothing anew.
+    let before = (
+        operator.events().await?,
+        operator.policy().await?.metadata.resource_version,
+    );
+    controller.restart().await?;
+    controller.with_log(settled(&controller).await)?;
+    let after = (
+        operator.events().await?,
+        operator.policy().await?.metadata.resource_version,
+    );
+    same("events and version after a restart", after, before)
 }
 
-async fn installed(world: &Cluster, policies: &str, target: &reeve_testkit::Objects) -> Result<()> {
-    let mut operator = Operator::without_namespace(target, "hosted").await?;
-    operator.hosting = world;
-    policies.clone_into(&mut operator.policies);
+/// Waits until no policy is reconciled any more.
+async fn settled(controller: &Controller) -> Result<()> {
+    let reconciles = || async {
+        let label = "controller=\"operator-policy-controller\"";
+        let series = controller
+            .metric("controller_runtime_reconcile_total", &[label])
+            .await?;
+        anyhow::Ok(series.iter().map(|(_, value)| value).sum::<f64>())
+    };
+    within("no policy is reconciled", || async {
+        let before = reconciles().await?;
+        ensure!(before > 0.0, "none was reconciled yet");
+        tokio::time::sleep(Duration::from_secs(4)).await;
+        let after = reconciles().await?;
+        ensure!(
+            after.to_bits() == before.to_bits(),
+            "{before} reconciles, then {after}"
+        );
+        Ok(())
+    })
+    .await
+}
+
+async fn installed(world: &Cluster, operator: &Operator<'_>) -> Result<()> {
     operator.apply(operator.enforced()).await?;
     operator.install().await?;
     operator.is("Compliant").await?;
-    let here = world
-        .list(OLM, "Subscription", Some(&operator.namespace))
-        .await?;
+    let namespace = Some(operator.namespace.as_str());
+    let here = world.list(OLM, "Subscription", namespace).await?;
     ensure!(here.is_empty(), "it is subscribed on the hosting cluster");
-    let there = target.list("v1", "Event", Some(policies)).await?;
+    let there = operator
+        .cluster
+        .list("v1", "Event", Some(&operator.policies))
+        .await?;
     ensure!(there.is_empty(), "there are events on the target cluster");
     ensure!(!operator.events().await?.is_empty(), "there are no events");
     Ok(())

@@ -29,6 +29,8 @@ pub(crate) async fn templates(world: Arc<Cluster>) -> Result<()> {
     spec["subscription"]["channel"] = json!(format!("{{{{ {} }}}}", read("channel")));
     let namespaces = format!("{{{{ {} | toLiteral }}}}", read("namespaces"));
     spec["operatorGroup"] = json!({"name": "group", "targetNamespaces": namespaces});
+    // The manifest has no such channel, and so suggests no namespace for it.
+    spec["subscription"]["namespace"] = json!(operator.namespace);
     operator.apply(spec).await?;
     let subscription = operator.subscribed().await?;
     same(
