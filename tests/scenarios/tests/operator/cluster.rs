@@ -49,24 +49,19 @@ impl Cluster {
         &self.plane
     }
 
-    /// All policies of a scenario, and the end of the log.
+    /// The conditions of all policies, and the end of the log. Which ones a scenario has is not in its name.
     pub(crate) async fn dump(&self, _: &str) -> String {
-        let mut text = String::new();
-        for (api_version, kind) in [
-            (POLICY_API, KIND),
-            (OLM, "Subscription"),
-            (OLM, "InstallPlan"),
-        ] {
-            for object in self.list(api_version, kind, None).await.unwrap_or_default() {
-                text += &format!(
-                    "---\n{}\n",
-                    reeve_testkit::render(&object).unwrap_or_default()
-                );
-            }
-        }
+        let policies = self.list(POLICY_API, KIND, None).await;
+        let conditions = policies.unwrap_or_default().into_iter().map(|policy| {
+            let conditions = policy.data["status"]["conditions"].as_array();
+            let lines = conditions.into_iter().flatten().map(Value::to_string);
+            let lines: Vec<String> = lines.collect();
+            format!("--- {}:\n{}\n", policy.name_any(), lines.join("\n"))
+        });
+        let text: String = conditions.collect();
         let log = self.controller.log();
         let lines: Vec<&str> = log.lines().collect();
-        let last = lines[lines.len().saturating_sub(80)..].join("\n");
+        let last = lines[lines.len().saturating_sub(60)..].join("\n");
         format!("{text}--- the log ends:\n{last}\n")
     }
 }
@@ -206,6 +201,15 @@ impl<'c> Operator<'c> {
 
     pub(crate) async fn patch(&self, spec: Value) -> Result<()> {
         let patch = json!({ "spec": spec });
+        let namespace = Some(self.policies.as_str());
+        self.hosting
+            .patch(POLICY_API, KIND, namespace, &self.name, patch)
+            .await?;
+        Ok(())
+    }
+
+    pub(crate) async fn annotate(&self, annotations: Value) -> Result<()> {
+        let patch = json!({"metadata": {"annotations": annotations}});
         let namespace = Some(self.policies.as_str());
         self.hosting
             .patch(POLICY_API, KIND, namespace, &self.name, patch)

@@ -54,7 +54,9 @@ fn source(namespace: &str, value: &str) -> Value {
 async fn invalid_for(operator: &Operator<'_>, start: &str) -> Result<()> {
     within(format!("the spec is invalid: {start}"), || async {
         let type_ = "ValidPolicySpec";
-        let message = operator.condition(type_, "False", "InvalidPolicySpec").await?;
+        let message = operator
+            .condition(type_, "False", "InvalidPolicySpec")
+            .await?;
         ensure!(message.starts_with(start), "the message is {message}");
         let events = operator.events().await?;
         let start = format!("NonCompliant; {start}");

@@ -4,6 +4,7 @@
 
 mod cluster;
 mod hosted;
+mod hub;
 mod installing;
 mod removing;
 mod several;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
             op_5_namespace_is_awaited: specs::namespace_awaited,
             op_5_package_manifest_is_missing: specs::no_package,
             op_22_operators_of_another_cluster: hosted::other_cluster,
+            op_5_hub_templates_are_followed: hub::templates,
         ],
     )
 }

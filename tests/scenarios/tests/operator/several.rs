@@ -92,7 +92,7 @@ pub(crate) async fn shared_install_plan(world: Arc<Cluster>) -> Result<()> {
 pub(crate) async fn existing_installation(world: Arc<Cluster>) -> Result<()> {
     let operator = Operator::new(&world, "global").await?;
     let mut original = operator.beside("global");
-    original.namespace = "global-original".to_owned();
+    "global-original".clone_into(&mut original.namespace);
     namespace(&world, &original.namespace).await?;
     original.make_csv("global.v1", json!({})).await?;
     let properties = json!({"properties": [
