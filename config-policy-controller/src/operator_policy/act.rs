@@ -9,7 +9,8 @@ use reeve_runtime::strict::Write as Strict;
 use reeve_template_reads::Secrets;
 use serde_json::{Value, json};
 
-use super::decide::state::{Interim, Part, Related, State, Step, Write, location, name};
+use super::decide::object::{location, name};
+use super::decide::state::{Interim, Part, Related, State, Step, Write};
 use super::decide::{Mode, Plan};
 use super::status::StatusBuilder;
 use crate::evaluate::cluster::{Cluster, Live, WriteError, text};

@@ -30,7 +30,7 @@ pub(super) enum Choice {
 }
 
 /// All suites, each with its kind of server; of each kind those that take longest first.
-const SUITES: [(&str, Server); 23] = [
+const SUITES: [(&str, Server); 24] = [
     ("lifecycle", Server::Real),
     ("hub_guarantees", Server::Real),
     ("guarantees", Server::Real),
@@ -50,6 +50,7 @@ const SUITES: [(&str, Server); 23] = [
     ("hub", Server::Embedded),
     ("hostile", Server::Embedded),
     ("apart", Server::Embedded),
+    ("operator", Server::Embedded),
     ("gatekeeper", Server::Embedded),
     ("flows", Server::Embedded),
     ("unattended", Server::Embedded),

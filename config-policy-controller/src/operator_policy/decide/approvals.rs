@@ -7,10 +7,8 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use serde_json::Value;
 
-use super::observed::Object;
+use super::object::{Object, is_copied, name};
 use super::spec::Versions;
-use super::state::name;
-use super::subscription::is_copied;
 use crate::evaluate::cluster::text;
 
 /// What an enforced, valid `musthave` policy approves.

@@ -1,6 +1,6 @@
 //! The definitions of the operator's kinds. Pure.
 
-use super::observed::Object;
+use super::object::Object;
 use super::spec::Presence;
 use super::state::{COMPLIANT, Condition, INAPPLICABLE, Part, State, Truth, found, related};
 use super::{Context, Plan, RemovalOf, keeps, removal};

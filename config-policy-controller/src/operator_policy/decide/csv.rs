@@ -1,9 +1,9 @@
 //! The `ClusterServiceVersion`. Pure.
 
-use super::observed::Object;
+use super::object::{Object, name};
 use super::spec::Presence;
 use super::state::{
-    COMPLIANT, Condition, INAPPLICABLE, NON_COMPLIANT, Part, State, Truth, compliance, found, name,
+    COMPLIANT, Condition, INAPPLICABLE, NON_COMPLIANT, Part, State, Truth, compliance, found,
     related,
 };
 use super::{Context, Plan, RemovalOf, keeps, removal};

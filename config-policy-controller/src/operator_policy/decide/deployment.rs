@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::observed::Object;
+use super::object::Object;
 use super::spec::Presence;
 use super::state::{
     COMPLIANT, Condition, INAPPLICABLE, NON_COMPLIANT, Part, Related, State, Truth, compliance,

@@ -2,9 +2,9 @@
 
 use serde_json::Value;
 
-use super::observed::Object;
+use super::object::{Object, name};
 use super::spec::Presence;
-use super::state::{Condition, Part, Related, State, Truth, name};
+use super::state::{Condition, Part, Related, State, Truth};
 use super::{Context, Plan, package};
 use crate::evaluate::cluster::text;
 use crate::messages::operator as messages;

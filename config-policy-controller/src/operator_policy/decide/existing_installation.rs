@@ -3,9 +3,10 @@
 use serde_json::Value;
 
 use super::approvals::properties;
-use super::observed::{CopiedCsv, Object};
+use super::object::{Object, annotation, name};
+use super::observed::CopiedCsv;
 use super::spec::{DesiredGroup, Presence};
-use super::state::{Interim, Part, Related, State, Step, Write, annotation, name};
+use super::state::{Interim, Part, Related, State, Step, Write};
 use super::{Context, Plan, csv, deprecations, managed_annotation, minor_channels};
 use crate::evaluate::cluster::text;
 use crate::operator_policy::decide::MANAGED;

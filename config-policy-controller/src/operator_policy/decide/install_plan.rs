@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::approvals::{self, Approver};
-use super::observed::Object;
+use super::object::Object;
 use super::spec::Presence;
 use super::state::{
     COMPLIANT, Condition, Part, Related, State, Step, Truth, Write, compliance, found, related,

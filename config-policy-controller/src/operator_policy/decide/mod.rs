@@ -10,6 +10,7 @@ mod deprecations;
 pub mod existing_installation;
 pub mod install_plan;
 mod minor_channels;
+pub mod object;
 pub mod observed;
 pub mod operator_group;
 pub mod package;
@@ -26,7 +27,8 @@ use serde_json::{Map, Value};
 use crate::evaluate::cluster::text;
 use crate::messages::operator as messages;
 use approvals::Grants;
-use observed::{Object, Observed, Read};
+use object::{Object, Read};
+use observed::Observed;
 use spec::{Desired, Presence};
 use state::{Condition, Part, Related, State, Step, Truth};
 

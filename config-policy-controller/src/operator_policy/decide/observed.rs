@@ -1,16 +1,9 @@
 //! What a reconcile read on the target cluster.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 
 use super::approvals::Approver;
-
-/// The result of a read, or why it failed. "Could not be read" is never "is absent".
-pub type Read<T> = Result<T, String>;
-
-/// An object on the cluster.
-pub type Object = Arc<Value>;
+use super::object::{Object, Read};
 
 /// How the object on the cluster relates to the desired one.
 #[derive(Clone, Debug, Default, PartialEq)]

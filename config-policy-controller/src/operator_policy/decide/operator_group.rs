@@ -2,11 +2,12 @@
 
 use serde_json::Value;
 
-use super::observed::{Object, Update};
+use super::object::{Object, is_deleting, name};
+use super::observed::Update;
 use super::spec::{DesiredGroup, DesiredSubscription, Presence};
 use super::state::{
-    COMPLIANT, Condition, Interim, NON_COMPLIANT, Part, State, Step, Truth, Write, found,
-    is_deleting, listed, name, related, to_be_created,
+    COMPLIANT, Condition, Interim, NON_COMPLIANT, Part, State, Step, Truth, Write, found, listed,
+    related, to_be_created,
 };
 use super::{Context, Mode, Plan, RemovalOf, keeps};
 use crate::evaluate::cluster::text;

@@ -1,9 +1,7 @@
 //! Removes all objects of a kind that has several: versions and definitions. Pure.
 
-use super::observed::Object;
-use super::state::{
-    COMPLIANT, NON_COMPLIANT, Part, State, Step, Write, found, is_deleting, listed, name,
-};
+use super::object::{Object, is_deleting, name};
+use super::state::{COMPLIANT, NON_COMPLIANT, Part, State, Step, Write, found, listed};
 use crate::messages::operator as messages;
 
 /// The step that deletes the objects. Those that are being deleted already are waited for.

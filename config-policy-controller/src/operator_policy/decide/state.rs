@@ -1,12 +1,11 @@
 //! The state of one part of an operator, and the steps that lead to it. Pure.
 
-use std::sync::Arc;
-
 use kube::core::GroupVersionKind;
 use reeve_api::configuration_policy::{ObjectReference, ObjectReferenceMetadata};
 use reeve_api::operator_policy::{OperatorObjectProperties, RelatedOperatorObject};
 use serde_json::Value;
 
+use super::object::{Object, location};
 use crate::evaluate::cluster::text;
 use crate::messages::operator as messages;
 use crate::messages::operator::Named;
@@ -263,7 +262,7 @@ pub enum Write {
     /// Replaces the status of the object; it has the resource version that was read.
     ReplaceStatus(Value),
     /// Deletes the object that was read, and no other of its name.
-    Delete(Arc<Value>),
+    Delete(Object),
 }
 
 /// One step of a reconcile: a state, and the writes that lead from it to another.
@@ -400,36 +399,4 @@ pub fn to_be_created(part: Part, location: (&str, &str)) -> RelatedOperatorObjec
         properties: Some(properties),
         ..related(part, location, COMPLIANT, messages::CREATION_SUCCESS)
     }
-}
-
-/// Name and namespace of an object.
-pub fn location(object: &Value) -> (&str, &str) {
-    (
-        text(object, "/metadata/name"),
-        text(object, "/metadata/namespace"),
-    )
-}
-
-/// The name of an object.
-pub fn name(object: &Value) -> &str {
-    text(object, "/metadata/name")
-}
-
-/// Whether an object is being deleted.
-pub fn is_deleting(object: &Value) -> bool {
-    object.pointer("/metadata/deletionTimestamp").is_some()
-}
-
-/// The value of an annotation.
-pub fn annotation<'o>(object: &'o Value, key: &str) -> Option<&'o str> {
-    object
-        .get("metadata")?
-        .get("annotations")?
-        .get(key)?
-        .as_str()
-}
-
-/// The value of a label.
-pub fn label<'o>(object: &'o Value, key: &str) -> Option<&'o str> {
-    object.get("metadata")?.get("labels")?.get(key)?.as_str()
 }

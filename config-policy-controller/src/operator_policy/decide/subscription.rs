@@ -3,12 +3,13 @@
 use jiff::{SignedDuration, Timestamp};
 use serde_json::{Value, json};
 
-use super::observed::{Object, Update};
+use super::object::{Object, is_copied, is_deleting, location};
+use super::observed::Update;
 use super::operator_group::GroupVerdict;
 use super::spec::{DesiredSubscription, Presence};
 use super::state::{
-    COMPLIANT, Condition, NON_COMPLIANT, Part, Related, State, Step, Truth, Write, annotation,
-    found, is_deleting, label, listed, location, related, to_be_created,
+    COMPLIANT, Condition, NON_COMPLIANT, Part, Related, State, Step, Truth, Write, found, listed,
+    related, to_be_created,
 };
 use super::{Context, Mode, Plan, RemovalOf, keeps, managed_annotation, mark_managed};
 use crate::evaluate::cluster::text;
@@ -212,24 +213,12 @@ fn intervene(context: &Context<'_>, plan: &mut Plan, existing: &Object) -> Optio
         .entry("status")
         .or_insert_with(|| json!({}));
     let status = status.as_object_mut()?;
-    status.insert("currentCSV".to_owned(), json!(super::state::name(csv)));
+    status.insert("currentCSV".to_owned(), json!(super::object::name(csv)));
     status
         .entry("lastUpdated")
         .or_insert_with(|| json!(seconds(context.now)));
     Some(Write::ReplaceStatus(repaired))
 }
-
-/// Whether OLM made this version as a copy of one in another namespace.
-pub fn is_copied(csv: &Value) -> bool {
-    let namespace = text(csv, "/metadata/namespace");
-    let owner = annotation(csv, "olm.operatorNamespace");
-    text(csv, "/status/reason") == "Copied"
-        || owner.is_some_and(|owner| owner != namespace)
-        || label(csv, COPIED_FROM).is_some()
-}
-
-/// OLM's label of a copied version: the namespace of the original.
-pub const COPIED_FROM: &str = "olm.copiedFrom";
 
 fn must_not_have(
     context: &Context<'_>,

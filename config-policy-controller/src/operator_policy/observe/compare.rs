@@ -8,8 +8,9 @@ use serde_json::{Map, Value};
 
 use crate::evaluate::cluster::{Cluster, WriteError};
 use crate::evaluate::compare::{ComplianceType, DesiredContent, compare, matches, without_noise};
-use crate::operator_policy::decide::observed::{Object, Update};
-use crate::operator_policy::decide::state::{Part, location};
+use crate::operator_policy::decide::object::{Object, location};
+use crate::operator_policy::decide::observed::Update;
+use crate::operator_policy::decide::state::Part;
 use crate::status::finding::Location;
 
 /// How often the comparison is tried when another client writes in between.

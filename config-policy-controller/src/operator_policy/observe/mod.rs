@@ -12,7 +12,7 @@ use kube::core::GroupVersionKind;
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::error_chain;
 
-use super::decide::observed::{Object, Read};
+use super::decide::object::{Object, Read};
 use super::decide::state::Part;
 use crate::evaluate::cluster::{Cluster, ReadError};
 use crate::messages::operator as messages;

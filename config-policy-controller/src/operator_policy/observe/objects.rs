@@ -8,9 +8,10 @@ use super::Reads;
 use super::compare::compare_with_cluster;
 use crate::evaluate::cluster::{Cluster, text};
 use crate::operator_policy::decide::approvals::{Approver, Grants};
-use crate::operator_policy::decide::observed::{CopiedCsv, Object, Observed, Read, Update};
+use crate::operator_policy::decide::object::{COPIED_FROM, Object, Read, annotation, label, name};
+use crate::operator_policy::decide::observed::{CopiedCsv, Observed, Update};
 use crate::operator_policy::decide::spec::{Desired, DesiredSubscription, Presence, names};
-use crate::operator_policy::decide::state::{Part, annotation, label, name};
+use crate::operator_policy::decide::state::Part;
 use crate::operator_policy::decide::{
     MANAGED, Mode, RemovalOf, csv, deployment, existing_installation, install_plan, keeps,
     managed_annotation, mark_managed, operator_group, subscription,
@@ -74,17 +75,12 @@ async fn copied<C: Cluster, G>(
         return Ok(None);
     }
     let copies = reads
-        .list(
-            Part::Csv,
-            "copied CSVs",
-            &desired.namespace,
-            subscription::COPIED_FROM,
-        )
+        .list(Part::Csv, "copied CSVs", &desired.namespace, COPIED_FROM)
         .await?;
     let Some(copy) = existing_installation::find(&copies, &desired.name) else {
         return Ok(None);
     };
-    let namespace = label(copy, subscription::COPIED_FROM).unwrap_or_default();
+    let namespace = label(copy, COPIED_FROM).unwrap_or_default();
     let original = reads
         .get(Part::Csv, "the copied CSV", (name(copy), namespace))
         .await?;

@@ -1,6 +1,7 @@
 //! Package manifests. An aggregated API serves them, which cannot be watched, so they are cached for a while. A change
 //! of their catalog ends that.
 
+use crate::operator_policy::decide::object::{Object, Read};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +16,6 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use crate::evaluate::cluster::text;
-use crate::operator_policy::decide::observed::{Object, Read};
 
 /// How long a manifest is cached.
 pub const TTL: Duration = Duration::from_mins(1);

@@ -11,7 +11,7 @@ use super::package_manifests::{Manifest, PackageManifests, PackageQuery};
 use crate::evaluate::cluster::{Cluster, text};
 use crate::evaluate::templates::Templates;
 use crate::messages::operator as messages;
-use crate::operator_policy::decide::observed::{Object, Read};
+use crate::operator_policy::decide::object::{Object, Read};
 use crate::operator_policy::decide::spec::{
     Desired, DesiredGroup, Draft, Presence, defaults, draft, operator_group, remediation, versions,
 };

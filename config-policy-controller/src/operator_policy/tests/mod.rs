@@ -19,9 +19,10 @@ use reeve_template_reads::Secrets;
 use serde_json::{Value, json};
 
 use super::act::{Acted, Writer, act};
-use super::decide::observed::{Object, Observed};
+use super::decide::object::{Object, name};
+use super::decide::observed::Observed;
 use super::decide::spec::{Desired, DesiredGroup, DesiredSubscription, Presence};
-use super::decide::state::{Part, Write, name};
+use super::decide::state::{Part, Write};
 use super::decide::{Context, decide};
 use super::mode;
 use super::status::StatusBuilder;
