@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
+use k8s_openapi::api::core::v1::Secret;
 use reeve_api::operator_policy::OperatorPolicy;
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::kinds::Kinds;
@@ -13,9 +14,12 @@ use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 use reeve_templates_engine::resolver::IncompleteDelimiters;
 
-use super::watches::{CacheSync, ReconcilerDeps, enqueue_throttled, policies_in, watch_keys};
+use super::watches::{
+    CacheSync, ReconcilerDeps, enqueue_all_on_uninstall, enqueue_throttled, policies_in, watch_keys,
+};
+use crate::evaluate::encryption_keys::KeyPair;
 use crate::hub_templates::HubTemplates;
-use crate::operator_policy::{Reconciler, Settings};
+use crate::operator_policy::{Reconciler, Settings, object_watches};
 use crate::throttle::Throttle;
 
 /// The pace of reconciles that changes of objects trigger.
@@ -48,11 +52,16 @@ pub fn start(
         Arc::clone(&denied),
         enqueue_throttled(queue, &throttle),
     )?;
+    enqueue_all_on_uninstall(&deps.uninstall_watch, queue, &stores);
     let reconciler = Arc::new(Reconciler {
         policies: stores.clone(),
         keys: keys.iter().map(Watch::store).collect(),
         target: deps.target.calls.clone(),
-        watches: DependencyWatches::new(
+        template_watches: DependencyWatches::new(
+            deps.target.watches.clone(),
+            enqueue_throttled(queue, &throttle),
+        ),
+        object_watches: object_watches(
             deps.target.watches.clone(),
             enqueue_throttled(queue, &throttle),
         ),
@@ -63,15 +72,37 @@ pub fn start(
         metrics: deps.metrics.clone(),
         throttle,
         queue: queue.clone(),
+        uninstall_watch: deps.uninstall_watch.clone(),
         state: settings.state(
             deps.target.calls.clone(),
             deps.hosting.calls.clone(),
             deps.events.clone(),
         ),
     });
+    let synced = spawn_watches(&reconciler, (policies, keys), queue, tasks);
+    let (queue, workers, stop) = (queue.clone(), deps.workers, tasks.stop());
+    tasks.spawn_infallible("operator policies", async move {
+        // Before the first lists are complete, absence means nothing.
+        tokio::select! { () = stop.cancelled() => return, _ = join_all(synced) => {} }
+        let uids =
+            |store: &Store<OperatorPolicy>| store.collect(|_, policy| policy.metadata.uid.clone());
+        reconciler.inherit(stores.iter().flat_map(uids));
+        let reconcile = move |key| Arc::clone(&reconciler).reconcile(key);
+        queue.run(workers, stop, reconcile).await;
+    });
+    Ok(())
+}
+
+/// Starts the watches of policies and of the keys for their encrypted values. Returns when each has synced.
+fn spawn_watches(
+    reconciler: &Arc<Reconciler>,
+    (policies, keys): (Vec<Watch<OperatorPolicy>>, Vec<Watch<Secret, KeyPair>>),
+    queue: &Queue<ObjectKey>,
+    tasks: &mut Supervisor,
+) -> Vec<CacheSync> {
     let mut synced: Vec<CacheSync> = Vec::new();
     for watch in policies {
-        let (reconciler, queue, store) = (Arc::clone(&reconciler), queue.clone(), watch.store());
+        let (reconciler, queue, store) = (Arc::clone(reconciler), queue.clone(), watch.store());
         synced.push(Box::pin(async move { store.wait_for_cache_sync().await }));
         let watching = watch.run(tasks.stop(), move |change| {
             if reconciler.policy_changed(&change) {
@@ -81,7 +112,7 @@ pub fn start(
         tasks.spawn_infallible("the watch of operator policies", watching);
     }
     for watch in keys {
-        let (reconciler, queue, store) = (Arc::clone(&reconciler), queue.clone(), watch.store());
+        let (reconciler, queue, store) = (Arc::clone(reconciler), queue.clone(), watch.store());
         synced.push(Box::pin(async move { store.wait_for_cache_sync().await }));
         let watching = watch.run(tasks.stop(), move |change| {
             for policy in reconciler.policies_with_encryption(&change.key.namespace) {
@@ -93,21 +124,5 @@ pub fn start(
             watching,
         );
     }
-    let (queue, workers, stop) = (queue.clone(), deps.workers, tasks.stop());
-    let uninstall_watch = deps.uninstall_watch.clone();
-    tasks.spawn_infallible("operator policies", async move {
-        // Before the first lists are complete, absence means nothing. During an uninstallation operators are left as they
-        // are.
-        let ready = async {
-            join_all(synced).await;
-            uninstall_watch.wait_until_not_uninstalling().await;
-        };
-        tokio::select! { () = stop.cancelled() => return, () = ready => {} }
-        let uids =
-            |store: &Store<OperatorPolicy>| store.collect(|_, policy| policy.metadata.uid.clone());
-        reconciler.inherit(stores.iter().flat_map(uids));
-        let reconcile = move |key| Arc::clone(&reconciler).reconcile(key);
-        queue.run(workers, stop, reconcile).await;
-    });
-    Ok(())
+    synced
 }

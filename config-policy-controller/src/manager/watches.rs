@@ -232,10 +232,10 @@ fn dependency_watches(
 }
 
 /// Enqueues all policies when an uninstallation begins or ends.
-fn enqueue_all_on_uninstall(
+pub(super) fn enqueue_all_on_uninstall<P: Send + Sync + 'static>(
     uninstall_watch: &UninstallWatch,
     queue: &Queue<ObjectKey>,
-    policies: &[Store<ConfigurationPolicy>],
+    policies: &[Store<P>],
 ) {
     let (queue, policies) = (queue.clone(), policies.to_vec());
     uninstall_watch.on_change(move || {

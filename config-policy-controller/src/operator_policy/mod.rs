@@ -41,10 +41,12 @@ use crate::messages::operator as messages;
 use crate::metrics::{PolicyKind, PolicyMetrics};
 use crate::status::update::seconds;
 use crate::throttle::{Effect, RunningEvaluation, Throttle};
+use crate::uninstall::UninstallWatch;
 use act::{Acted, act};
 use claims::{Claim, Claims, PolicyCluster};
 use decide::spec::{Desired, Presence, names, remediation};
 use decide::{Context, Mode, decide as plan, grants, validity};
+use observe::kept;
 use observe::package_manifests::{PackageManifests, TTL};
 use observe::{ObservedPolicy, Reads, ResolvedSpec, SpecReads, UnresolvedSpec, observe, resolve};
 use publish::Publisher;
@@ -62,8 +64,10 @@ pub struct Reconciler {
     pub keys: Vec<Store<KeyPair>>,
     /// The cluster with OLM.
     pub target: Client,
-    /// Watches what reconciles read there.
-    pub watches: DependencyWatches<ObjectKey>,
+    /// Watches what templates read there.
+    pub template_watches: DependencyWatches<ObjectKey>,
+    /// Watches what reconciles read there besides, and keeps no more of it than they need.
+    pub object_watches: DependencyWatches<ObjectKey>,
     /// Knows its kinds.
     pub kinds: Kinds<ObjectKey>,
     /// Resolves templates.
@@ -77,7 +81,19 @@ pub struct Reconciler {
     pub throttle: Arc<Throttle>,
     /// Enqueues policies whose claims concern each other.
     pub queue: Queue<ObjectKey>,
+    /// During an uninstallation operators are left as they are.
+    pub uninstall_watch: UninstallWatch,
     pub state: ReconcilerState,
+}
+
+/// The watches of what reconciles read besides templates.
+pub fn object_watches(
+    target: Client,
+    enqueue: impl Fn(&ObjectKey) + Send + Sync + 'static,
+) -> DependencyWatches<ObjectKey> {
+    DependencyWatches::new(target, enqueue)
+        .keeping(kept::keep)
+        .with_narrow_watches(kept::is_narrow)
 }
 
 /// The settings of the reconciler.
@@ -127,7 +143,7 @@ impl Reconciler {
             Some((Cached::Valid(policy), before)) => (policy, before),
             // The watch has logged the decode error. The spec is unknown, so nothing is done or published.
             Some((Cached::Invalid(_), _)) => {
-                self.watches.unwatch(&key);
+                self.unwatch(&key);
                 return Ok(Action::AwaitChange);
             }
             None => {
@@ -135,6 +151,10 @@ impl Reconciler {
                 return Ok(Action::AwaitChange);
             }
         };
+        if self.uninstall_watch.is_uninstalling() {
+            self.unwatch(&key);
+            return Ok(Action::AwaitChange);
+        }
         let resolved = match self.hub.resolve(&policy).await {
             Ok(resolved) => resolved,
             Err(reason) => {
@@ -144,16 +164,17 @@ impl Reconciler {
                 return Err(PolicyError::Hub { policy, reason });
             }
         };
-        let cluster = Live::new(
-            self.watches.begin(&key),
-            self.target.clone(),
-            KindLookup::Watched(self.kinds.clone(), key.clone()),
-            ReadMode::Watched,
-        );
+        let templates = self.cluster(&self.template_watches, &key);
+        let objects = self.cluster(&self.object_watches, &key);
+        let reads = Reads {
+            templates: &templates,
+            objects: &objects,
+        };
         let outcome = self
-            .run(&cluster, &resolved.policy, &before, &resolved.secrets)
+            .run(&reads, &resolved.policy, &before, &resolved.secrets)
             .await;
-        cluster.end();
+        templates.end();
+        objects.end();
         let outcome = outcome?;
         record_effect(&mut running, &outcome.acted);
         if !outcome.acted.errors.is_empty() {
@@ -178,14 +199,13 @@ impl Reconciler {
     /// Observes, decides, acts and publishes.
     async fn run(
         &self,
-        cluster: &Live,
+        reads: &Reads<'_, Live>,
         policy: &OperatorPolicy,
         before: &OperatorPolicyStatus,
         hub_secrets: &Secrets,
     ) -> Result<Outcome, PolicyError> {
         let key = ObjectKey::of(policy);
-        let reads = Reads(cluster);
-        let mut spec = match self.resolve(&reads, (policy, hub_secrets), before).await {
+        let mut spec = match self.resolve(reads, (policy, hub_secrets), before).await {
             Ok(spec) => spec,
             Err(UnresolvedSpec::Unknown(error)) => return Ok(failed(error)),
             Err(UnresolvedSpec::Invalid { message, error }) => {
@@ -206,7 +226,7 @@ impl Reconciler {
             desired: &spec.desired,
             grants_of: |policy: &ObjectKey| self.state.claims.grants(policy),
         };
-        let observed = observe(&reads, &of, package).await;
+        let observed = observe(reads, &of, package).await;
         let now = Timestamp::now();
         let plan = plan(&Context {
             policy,
@@ -219,7 +239,7 @@ impl Reconciler {
         });
         let intervention = plan.intervention;
         let mut status = StatusBuilder::new(policy, before, now);
-        let acted = act(cluster, (mode, &spec.secrets), plan, &mut status).await;
+        let acted = act(reads.objects, (mode, &spec.secrets), plan, &mut status).await;
         status.edit(|status| {
             status.subscription_intervention_time = intervention.map(seconds);
             status.resolved_subscription_label = overlapping.label;
@@ -370,8 +390,22 @@ impl Reconciler {
         published
     }
 
+    fn cluster(&self, watches: &DependencyWatches<ObjectKey>, key: &ObjectKey) -> Live {
+        Live::new(
+            watches.begin(key),
+            self.target.clone(),
+            KindLookup::Watched(self.kinds.clone(), key.clone()),
+            ReadMode::Watched,
+        )
+    }
+
+    fn unwatch(&self, key: &ObjectKey) {
+        self.template_watches.unwatch(key);
+        self.object_watches.unwatch(key);
+    }
+
     fn forget(&self, key: &ObjectKey) {
-        self.watches.unwatch(key);
+        self.unwatch(key);
         self.kinds.unwatch(key);
         self.metrics.forget_operator_policy(key);
         self.throttle.forget(key);

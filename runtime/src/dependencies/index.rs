@@ -89,6 +89,8 @@ pub(super) struct Index<R, O> {
     lost: HashMap<R, HashMap<Target, Lost>>,
     /// How long a refusal is cached for all readers of the same source.
     pub(super) remembers: Duration,
+    /// Whether no watch of a kind takes the place of several narrower ones.
+    pub(super) is_narrow: fn(&ApiResource) -> bool,
     /// Forbidden sources, with the time and the error.
     forbidden: HashMap<Source, (Instant, Lost)>,
     /// Kinds and namespaces of shared sources that were rejected, and when.
@@ -108,6 +110,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
             readers: HashMap::new(),
             lost: HashMap::new(),
             remembers: Duration::ZERO,
+            is_narrow: |_| false,
             forbidden: HashMap::new(),
             barred: HashMap::new(),
             outputs: Vec::new(),
@@ -326,6 +329,9 @@ impl<R: Key, O: Versioned> Index<R, O> {
 
     /// The shared source to open instead of one more narrow one, if there are many.
     fn shared_instead_of(&self, own: &Source) -> Option<Source> {
+        if (self.is_narrow)(&own.kind) {
+            return None;
+        }
         let open = self.of_kind.get(&own.kind)?;
         let is_elsewhere = |it: &&Source| it.filter == own.filter && !it.namespace.is_empty();
         let is_there = |it: &&Source| {
@@ -436,6 +442,17 @@ mod counts {
     use super::refusals::{Thing, object};
     use super::{Index, Limits};
     use tokio::time::Instant;
+
+    #[test]
+    fn kind_with_narrow_watches_has_no_shared_one() {
+        let mut index = Index::<u8, Thing>::new(Limits::default(), Instant::now());
+        index.is_narrow = |_| true;
+        index.begin(&1);
+        for number in 0..50 {
+            index.read(&1, &object(&format!("n{number}")));
+        }
+        assert_eq!(index.sources.len(), 50);
+    }
 
     #[test]
     fn target_with_several_readers_and_sources_is_counted_once() {

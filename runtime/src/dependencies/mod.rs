@@ -66,6 +66,9 @@ pub enum ReadError {
     Ended,
 }
 
+/// Returns the part of an object that is kept. It keeps the name, namespace, UID, resource version and labels.
+pub type Keep = fn(&ApiResource, Value) -> Value;
+
 /// Watches on behalf of readers `R`; clones share them.
 pub struct DependencyWatches<R>(Arc<Inner<R>>);
 
@@ -84,6 +87,8 @@ struct Inner<R> {
 
 struct State<R> {
     index: Index<R, Kept>,
+    /// Shortens objects on arrival.
+    keep: Keep,
     running: HashMap<Source, AbortHandle>,
 }
 
@@ -103,6 +108,7 @@ impl<R: Key> DependencyWatches<R> {
             client,
             state: Mutex::new(State {
                 index: Index::new(Limits::default(), Instant::now()),
+                keep: |_, object| object,
                 running: HashMap::new(),
             }),
             changed: Notify::new(),
@@ -124,6 +130,21 @@ impl<R: Key> DependencyWatches<R> {
     #[must_use]
     pub fn with_refusal_ttl(self, remembers: Duration) -> Self {
         self.0.state.lock().index.remembers = remembers;
+        self
+    }
+
+    /// Keeps only a part of the objects, for readers that need no more.
+    #[must_use]
+    pub fn keeping(self, keep: Keep) -> Self {
+        self.0.state.lock().keep = keep;
+        self
+    }
+
+    /// No watch of these kinds takes the place of several narrower ones: their objects are many and large, and readers
+    /// select few of them.
+    #[must_use]
+    pub fn with_narrow_watches(self, kinds: fn(&ApiResource) -> bool) -> Self {
+        self.0.state.lock().index.is_narrow = kinds;
         self
     }
 

@@ -10,8 +10,8 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::ReadError;
 use super::watched::Versioned;
+use super::{Keep, ReadError};
 use crate::decode::{self, DecodeError};
 use crate::guarded::{self, Unmanaged};
 use crate::object::ObjectKey;
@@ -43,8 +43,8 @@ pub(super) struct Undecodable {
 }
 
 impl Plain {
-    /// The JSON with its kind, which the items of a list lack.
-    pub(super) fn of_kind(self, kind: &ApiResource) -> Kept {
+    /// The part to keep of the JSON with its kind, which the items of a list lack.
+    pub(super) fn of_kind(self, kind: &ApiResource, keep: Keep) -> Kept {
         let mut json = match self.json {
             Ok(json) => json,
             Err(reason) => {
@@ -62,7 +62,7 @@ impl Plain {
             fields.insert("apiVersion".to_owned(), text(&kind.api_version));
             fields.insert("kind".to_owned(), text(&kind.kind));
         }
-        Kept::Object(Arc::new(json))
+        Kept::Object(Arc::new(keep(kind, json)))
     }
 }
 
@@ -179,7 +179,7 @@ mod tests {
             kind: "ConfigMap".to_owned(),
             plural: "configmaps".to_owned(),
         };
-        let kept = plain.of_kind(&kind);
+        let kept = plain.of_kind(&kind, |_, object| object);
         assert_eq!(kept.key(), ObjectKey::new("n", "a"));
         assert_eq!(kept.version(), (Some("u"), Some("7")));
         let Kept::Object(json) = kept else {

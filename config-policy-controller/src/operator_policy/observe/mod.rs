@@ -2,6 +2,7 @@
 //! target cluster.
 
 mod compare;
+pub mod kept;
 mod objects;
 pub mod package_manifests;
 mod spec;
@@ -22,12 +23,17 @@ pub use objects::{ObservedPolicy, observe};
 pub use spec::{ResolvedSpec, SpecReads, UnresolvedSpec, resolve};
 
 /// Reads of one reconcile, with the errors in the words of the log.
-pub struct Reads<'c, C>(pub &'c C);
+pub struct Reads<'c, C> {
+    /// Reads whole objects, for templates.
+    pub templates: &'c C,
+    /// Reads the [kept part](kept) of objects, and sends dry runs.
+    pub objects: &'c C,
+}
 
 impl<C: Cluster> Reads<'_, C> {
     /// The resource that serves a kind.
     async fn kind(&self, kind: &GroupVersionKind) -> Read<ServedKind> {
-        let served = self.0.kind(kind).await;
+        let served = self.objects.kind(kind).await;
         served.map_err(|error| error_chain(&error))
     }
 
@@ -43,7 +49,10 @@ impl<C: Cluster> Reads<'_, C> {
         (name, namespace): (&str, &str),
     ) -> Read<Option<Object>> {
         let kind = self.kind(kind).await?;
-        let found = self.0.get(&kind, &Location::new(namespace, name)).await;
+        let found = self
+            .objects
+            .get(&kind, &Location::new(namespace, name))
+            .await;
         found.map_err(|error| text_of(&error))
     }
 
@@ -57,7 +66,7 @@ impl<C: Cluster> Reads<'_, C> {
     ) -> Read<Vec<Object>> {
         let listed = async {
             let kind = self.kind(&part.gvk()).await?;
-            let listed = self.0.list(&kind, namespace, selector).await;
+            let listed = self.objects.list(&kind, namespace, selector).await;
             listed.map_err(|error| text_of(&error))
         };
         let listed: Read<Vec<Arc<_>>> = listed.await;

@@ -159,7 +159,7 @@ async fn update<C: Cluster>(
     existing: &Object,
 ) -> Update {
     match reads.kind(&part.gvk()).await {
-        Ok(kind) => compare_with_cluster(reads.0, (part, &kind), desired, existing).await,
+        Ok(kind) => compare_with_cluster(reads.objects, (part, &kind), desired, existing).await,
         Err(error) => Update::Failed(error),
     }
 }

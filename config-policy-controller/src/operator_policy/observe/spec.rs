@@ -151,7 +151,7 @@ async fn render<C: Cluster>(
     let Some(templates) = with.templates else {
         return Ok(value.clone());
     };
-    let rendered = templates.resolve_plain(reads.0, value).await;
+    let rendered = templates.resolve_plain(reads.templates, value).await;
     let rendered = rendered.map_err(|error| error.to_string())?;
     resolved.secrets = resolved.secrets.union(&rendered.secrets);
     Ok(rendered.value)
@@ -212,7 +212,7 @@ async fn package<C: Cluster>(
         is_fresh_after_change: false,
     };
     let kind = GroupVersionKind::gvk("packages.operators.coreos.com", "v1", "PackageManifest");
-    let kind = match reads.0.kind(&kind).await {
+    let kind = match reads.objects.kind(&kind).await {
         Ok(kind) => kind,
         Err(error) if error.is_absent() => return answer(Ok(None)),
         Err(error) => return answer(Err(reeve_runtime::object::error_chain(&error))),
