@@ -194,7 +194,7 @@ async fn delete(cluster: &Live, kind: &ServedKind, object: &Arc<Value>) -> Resul
     let uid = text(object, "/metadata/uid");
     let (name, namespace) = location(object);
     if uid.is_empty() {
-        return Err(WriteError::Other(format!("{namespace}/{name} has no UID")));
+        return Err(WriteError::Other(messages::no_uid(namespace, name)));
     }
     let location = Location::new(namespace, name);
     cluster.delete(kind, &location, uid).await

@@ -246,12 +246,10 @@ impl Reconciler {
             status.overlapping_policies = overlapping.policies;
         });
         self.publish(&key, policy, before, status).await?;
-        let due = intervention.map(|due| Duration::try_from(due.duration_since(now)));
-        let due = due.map(|due| due.unwrap_or_default() + MARGIN);
-        let recheck = spec.recheck.then_some(TTL);
+        let requeue = until(intervention, now).into_iter();
         Ok(Outcome {
             acted,
-            requeue: due.into_iter().chain(recheck).min(),
+            requeue: requeue.chain(spec.recheck.then_some(TTL)).min(),
         })
     }
 
@@ -459,6 +457,12 @@ fn mode(policy: &OperatorPolicy, desired: &Desired) -> Mode {
         RemediationAction::Enforce if is_valid => Mode::Enforce,
         _ => Mode::Inform,
     }
+}
+
+/// The time until an intervention that is due in the future. One that is overdue waits for a change.
+fn until(intervention: Option<Timestamp>, now: Timestamp) -> Option<Duration> {
+    let rest = Duration::try_from(intervention?.duration_since(now)).ok()?;
+    (!rest.is_zero()).then(|| rest + MARGIN)
 }
 
 fn failed(error: String) -> Outcome {

@@ -94,6 +94,10 @@ pub const NOT_DEPRECATED: (&str, &str) = (
     "Recommended",
     "The requested package, channel, and bundle are all at the recommended versions",
 );
+/// The reason, and the word in the message.
+pub const PACKAGE_DEPRECATED: (&str, &str) = ("PackageDeprecated", "Package");
+pub const CHANNEL_DEPRECATED: (&str, &str) = ("ChannelDeprecated", "Channel");
+pub const BUNDLE_DEPRECATED: (&str, &str) = ("BundleDeprecated", "Bundle");
 pub const CHANNEL_SKIPPED: (&str, &str) = ("Skipped", "skipping check for minor channel upgrades");
 pub const CHANNEL_RECOMMENDED: (&str, &str) = (
     "Recommended",

@@ -24,6 +24,16 @@ pub fn comparing(kind: &str, error: &str) -> String {
     format!("error checking if the {kind} needs an update: {error}")
 }
 
+/// The package manifest is needed, and cannot be read.
+pub fn package_unreadable(error: &str) -> String {
+    format!("failed to get the PackageManifest: {error}")
+}
+
+/// An object that was read has no UID, so that another one of its name could be deleted.
+pub fn no_uid(namespace: &str, name: &str) -> String {
+    format!("{namespace}/{name} has no UID")
+}
+
 /// The package manifest lacks a field.
 pub fn package_incomplete(package: &str, what: &str) -> String {
     format!("failed to get {what} in the PackageManifest \"{package}\"")

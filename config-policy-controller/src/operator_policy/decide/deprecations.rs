@@ -37,14 +37,14 @@ fn deprecation(
     channel: &str,
     csv: Option<&Object>,
 ) -> Result<Option<Condition>, String> {
-    let deprecated = |reason: &str, what: &str, name: &str, message: &str| {
+    let deprecated = |(reason, what): (&str, &str), name: &str, message: &str| {
         let message = messages::deprecated(what, name, message);
         Ok(Some(Condition::new(PART, Truth::False, reason, message)))
     };
     let package_name = package::name(package).ok_or("packageName")?;
     let of_package = package.get("status").and_then(package::deprecation);
     if let Some(message) = of_package {
-        return deprecated("PackageDeprecated", "Package", package_name, message);
+        return deprecated(messages::PACKAGE_DEPRECATED, package_name, message);
     }
     let channel = Some(channel).filter(|channel| !channel.is_empty());
     let channel = channel.or_else(|| package::default_channel(package));
@@ -52,7 +52,7 @@ fn deprecation(
     package::channels(package).ok_or("channels")?;
     let entry = package::channel(package, channel);
     if let Some(message) = entry.and_then(package::deprecation) {
-        return deprecated("ChannelDeprecated", "Channel", channel, message);
+        return deprecated(messages::CHANNEL_DEPRECATED, channel, message);
     }
     let Some(csv) = csv else { return Ok(None) };
     if let Some(entry) = entry {
@@ -61,7 +61,7 @@ fn deprecation(
         let mut entries = entries.iter();
         let bundle = entries.find(|bundle| text(bundle, "/name") == name(csv));
         if let Some(message) = bundle.and_then(package::deprecation) {
-            return deprecated("BundleDeprecated", "Bundle", name(csv), message);
+            return deprecated(messages::BUNDLE_DEPRECATED, name(csv), message);
         }
     }
     let fine = Condition::fixed(PART, Truth::True, messages::NOT_DEPRECATED);

@@ -180,7 +180,7 @@ async fn with_defaults<C: Cluster>(
         Err(error) => {
             return Err(UnresolvedSpec::Invalid {
                 message: error.clone(),
-                error: format!("failed to get the PackageManifest: {error}"),
+                error: messages::package_unreadable(error),
             });
         }
     }

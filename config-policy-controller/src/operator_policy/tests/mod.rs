@@ -9,6 +9,7 @@ mod removal;
 mod spec;
 mod statuses;
 mod subscriptions;
+mod texts;
 
 use std::sync::Arc;
 

@@ -194,3 +194,19 @@ async fn op_10_intervention_ends(#[case] mut story: Story) {
     story.status.subscription_intervention_time = Some("2026-01-01T11:59:49Z".to_owned());
     assert_eq!(story.run().await.intervention, None);
 }
+
+#[rstest]
+#[case::none(None, None)]
+#[case::future(Some("2026-01-01T12:00:30Z"), Some(31))]
+#[case::past(Some("2026-01-01T11:59:55Z"), None)]
+fn op_10_policy_is_reconciled_after_the_grace_period(
+    #[case] intervention: Option<&str>,
+    #[case] seconds: Option<u64>,
+) {
+    let intervention = intervention.map(|time| time.parse().unwrap());
+    let expected = seconds.map(std::time::Duration::from_secs);
+    assert_eq!(
+        super::super::until(intervention, NOW.parse().unwrap()),
+        expected
+    );
+}
