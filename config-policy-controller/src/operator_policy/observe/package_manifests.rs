@@ -203,7 +203,29 @@ fn digest(object: &DynamicObject) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
+
+    #[rstest]
+    #[case::none_named("", "", true)]
+    #[case::same("catalog", "olm", true)]
+    #[case::same_without_namespace("catalog", "", true)]
+    #[case::other("wrong", "olm", false)]
+    #[case::other_namespace("catalog", "wrong", false)]
+    fn op_24_10_manifest_of_another_catalog_is_told_apart(
+        #[case] source: &str,
+        #[case] source_namespace: &str,
+        #[case] expected: bool,
+    ) {
+        let query = PackageQuery {
+            name: "quay".to_owned(),
+            source: source.to_owned(),
+            source_namespace: source_namespace.to_owned(),
+        };
+        let status = json!({"catalogSource": "catalog", "catalogSourceNamespace": "olm"});
+        assert_eq!(is_of_catalog(&json!({"status": status}), &query), expected);
+    }
 
     #[test]
     fn op_24_9_manifest_is_kept_without_its_large_fields() {

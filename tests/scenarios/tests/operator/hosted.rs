@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, ensure};
 use reeve_scenarios::{Controller, namespace, same, within};
+use serde_json::json;
 
 use crate::cluster::{Cluster, OLM, Operator};
 
@@ -16,12 +17,18 @@ pub(crate) async fn other_cluster(world: Arc<Cluster>) -> Result<()> {
         "--target-kubeconfig-path={}",
         world.other.kubeconfig().display()
     );
-    let args = ["--enable-operator-policy=true", &kubeconfig];
+    let args = [
+        "--enable-operator-policy=true",
+        "--operator-policy-default-namespace=fallback",
+        "--operator-policy-status-history-length=2",
+        &kubeconfig,
+    ];
     let mut controller = Controller::start(world.plane(), policies, &args).await?;
     let mut operator = Operator::without_namespace(target, "hosted").await?;
     operator.hosting = &world;
     policies.clone_into(&mut operator.policies);
     controller.with_log(installed(&world, &operator).await)?;
+    controller.with_log(follows_flags(&operator).await)?;
     controller.with_log(settled(&controller).await)?;
     let metrics = controller.metrics().await?;
     let compliant = "cluster_policy_governance_info{kind=\"OperatorPolicy\",policy=\"hosted\",policy_namespace=\"hosted-policies\",severity=\"\"} 0";
@@ -39,6 +46,21 @@ pub(crate) async fn other_cluster(world: Arc<Cluster>) -> Result<()> {
         operator.policy().await?.metadata.resource_version,
     );
     same("events and version after a restart", after, before)
+}
+
+/// The length of the history, and the namespace of an operator whose channel suggests none.
+async fn follows_flags(operator: &Operator<'_>) -> Result<()> {
+    let history = operator.status().await?["history"].clone();
+    same("the history", history.as_array().map(Vec::len), Some(2))?;
+    let other = operator.beside("hosted-other");
+    let mut spec = operator.enforced();
+    spec["remediationAction"] = json!("inform");
+    spec["subscription"]["channel"] = json!("none");
+    other.apply(spec).await?;
+    let reason = "InvalidPolicySpec";
+    let message = other.condition("ValidPolicySpec", "False", reason).await?;
+    let expected = "the operator namespace ('fallback') does not exist";
+    same("the message", message.as_str(), expected)
 }
 
 /// Waits until no policy is reconciled any more.

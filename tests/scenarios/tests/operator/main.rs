@@ -41,6 +41,7 @@ fn main() -> ExitCode {
             op_11_install_plan_of_two_policies: several::shared_install_plan,
             op_7_operator_of_another_namespace_is_used: several::existing_installation,
             op_5_templates_are_followed: specs::templates,
+            op_5_1_broken_template_is_reported: specs::broken_template,
             op_24_11_missing_versions_approve_nothing: specs::missing_versions,
             op_5_namespace_is_awaited: specs::namespace_awaited,
             op_5_package_manifest_is_missing: specs::no_package,

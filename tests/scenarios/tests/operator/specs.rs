@@ -56,6 +56,32 @@ pub(crate) async fn templates(world: Arc<Cluster>) -> Result<()> {
     .await
 }
 
+/// What the template engine says of a template is in the status, and the next spec is taken.
+pub(crate) async fn broken_template(world: Arc<Cluster>) -> Result<()> {
+    let operator = Operator::new(&world, "malformed").await?;
+    let mut spec = operator.enforced();
+    spec["versions"] = json!(["{{ .badTemplate "]);
+    operator.apply(spec).await?;
+    let reason = "InvalidPolicySpec";
+    let message = operator
+        .condition("ValidPolicySpec", "False", reason)
+        .await?;
+    let expected = r#"unable to create template resolver: could not resolve the version template: failed to parse the template JSON string ["{{ .badTemplate "]: template: tmpl:1: unterminated character constant"#;
+    same("the message", message.as_str(), expected)?;
+    ensure!(
+        operator.get("Subscription", "malformed").await?.is_none(),
+        "it is subscribed"
+    );
+    operator
+        .patch(json!({"versions": ["malformed.v1", " , "]}))
+        .await?;
+    operator
+        .condition("ValidPolicySpec", "True", "PolicyValidated")
+        .await?;
+    operator.subscribed().await?;
+    Ok(())
+}
+
 /// A key that is missing in a `ConfigMap` does not unpin an operator.
 pub(crate) async fn missing_versions(world: Arc<Cluster>) -> Result<()> {
     let operator = Operator::new(&world, "pinned").await?;
