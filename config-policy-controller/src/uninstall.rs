@@ -31,7 +31,7 @@ struct Inner {
     /// The own Deployment, if this process has one, and whether it is annotated.
     deployment: Option<(ObjectKey, Store<bool>)>,
     due: watch::Sender<bool>,
-    listener: Mutex<Option<Box<dyn Fn() + Send>>>,
+    listeners: Mutex<Vec<Box<dyn Fn() + Send>>>,
 }
 
 impl UninstallWatch {
@@ -55,7 +55,7 @@ impl UninstallWatch {
                 .as_ref()
                 .map(|(own, watch)| (own.clone(), watch.store())),
             due: watch::Sender::new(false),
-            listener: Mutex::default(),
+            listeners: Mutex::default(),
         });
         let watched = Arc::clone(&inner);
         let work = definitions.run(tasks.stop(), move |_| watched.refresh());
@@ -123,10 +123,10 @@ impl UninstallWatch {
         let _ = due.wait_for(|due| *due == wanted).await;
     }
 
-    /// Calls `listener` after every change, in place of the last one that was given.
+    /// Calls `listener`, too, after every change.
     pub fn on_change(&self, listener: impl Fn() + Send + 'static) {
         if let Some(inner) = &self.0 {
-            *inner.listener.lock() = Some(Box::new(listener));
+            inner.listeners.lock().push(Box::new(listener));
         }
     }
 }
@@ -161,9 +161,7 @@ impl Inner {
             is_uninstalling,
             "uninstallation state changed"
         );
-        if let Some(listener) = &*self.listener.lock() {
-            listener();
-        }
+        self.listeners.lock().iter().for_each(|listener| listener());
     }
 }
 
@@ -192,6 +190,31 @@ mod tests {
             annotations.insert(UNINSTALLING_ANNOTATION.to_owned(), value.to_owned());
             assert_eq!(has_uninstall_annotation(&deployment), is_due, "{value:?}");
         }
+    }
+
+    #[tokio::test]
+    async fn change_is_reported_to_all_listeners() {
+        let client = reeve_runtime::client::unavailable("no cluster");
+        let definitions =
+            Watch::projected(Api::all(client.clone()), |crd: Crd| Definition::of(crd));
+        let inner = Inner {
+            reader: Api::all(client),
+            definitions: definitions.store(),
+            deployment: None,
+            due: watch::Sender::new(true),
+            listeners: Mutex::default(),
+        };
+        let uninstall_watch = UninstallWatch(Some(Arc::new(inner)));
+        let (calls, called) = std::sync::mpsc::channel();
+        for kind in ["ConfigurationPolicy", "OperatorPolicy"] {
+            let calls = calls.clone();
+            uninstall_watch.on_change(move || calls.send(kind).unwrap());
+        }
+        let inner = uninstall_watch.0.as_ref().unwrap();
+        inner.refresh();
+        inner.refresh();
+        let called: Vec<_> = called.try_iter().collect();
+        assert_eq!(called, ["ConfigurationPolicy", "OperatorPolicy"]);
     }
 
     #[tokio::test]
