@@ -20,9 +20,9 @@ use std::time::Duration;
 use kube::core::ApiResource;
 use tokio::time::Instant;
 
-use super::SHARED_WATCH_THRESHOLD;
 pub use super::cover::{Filter, Lost, Source, Target};
 use super::watched::{Versioned, Watched};
+use super::{Keep, SHARED_WATCH_THRESHOLD};
 use crate::object::ObjectKey;
 use crate::queue::Key;
 
@@ -89,6 +89,8 @@ pub(super) struct Index<R, O> {
     lost: HashMap<R, HashMap<Target, Lost>>,
     /// How long a refusal is cached for all readers of the same source.
     pub(super) remembers: Duration,
+    /// Shortens objects on arrival.
+    pub(super) keep: Keep,
     /// Whether no watch of a kind takes the place of several narrower ones.
     pub(super) is_narrow: fn(&ApiResource) -> bool,
     /// Forbidden sources, with the time and the error.
@@ -110,6 +112,7 @@ impl<R: Key, O: Versioned> Index<R, O> {
             readers: HashMap::new(),
             lost: HashMap::new(),
             remembers: Duration::ZERO,
+            keep: |_, object| object,
             is_narrow: |_| false,
             forbidden: HashMap::new(),
             barred: HashMap::new(),

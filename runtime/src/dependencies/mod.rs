@@ -87,8 +87,6 @@ struct Inner<R> {
 
 struct State<R> {
     index: Index<R, Kept>,
-    /// Shortens objects on arrival.
-    keep: Keep,
     running: HashMap<Source, AbortHandle>,
 }
 
@@ -108,7 +106,6 @@ impl<R: Key> DependencyWatches<R> {
             client,
             state: Mutex::new(State {
                 index: Index::new(Limits::default(), Instant::now()),
-                keep: |_, object| object,
                 running: HashMap::new(),
             }),
             changed: Notify::new(),
@@ -136,7 +133,7 @@ impl<R: Key> DependencyWatches<R> {
     /// Keeps only a part of the objects, for readers that need no more.
     #[must_use]
     pub fn keeping(self, keep: Keep) -> Self {
-        self.0.state.lock().keep = keep;
+        self.0.state.lock().index.keep = keep;
         self
     }
 

@@ -84,11 +84,10 @@ impl<R: Key> Report<R> {
 
     fn deliver(&self, watches: &DependencyWatches<R>, event: watcher::Event<Plain>) {
         let source = &self.source;
-        let keep = watches.0.state.lock().keep;
         watches.apply(|index| match event {
             watcher::Event::Init => index.listing(source),
             watcher::Event::InitApply(object) | watcher::Event::Apply(object) => {
-                let object = object.of_kind(&source.kind, keep);
+                let object = object.of_kind(&source.kind, index.keep);
                 if let Kept::Undecodable(object) = &object {
                     metrics::undecodable(&source.kind.kind);
                     tracing::error!(error = %object.error, "cannot decode object");
