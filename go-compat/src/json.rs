@@ -55,6 +55,18 @@ pub fn decode_partly(text: &[u8]) -> (Value, Option<JsonError>) {
     decode::decode(text)
 }
 
+/// How `encoding/json` names a JSON value of an unexpected type.
+pub fn kind(value: &serde_json::Value) -> &'static str {
+    match value {
+        serde_json::Value::Null => "null",
+        serde_json::Value::Bool(_) => "bool",
+        serde_json::Value::Number(_) => "number",
+        serde_json::Value::String(_) => "string",
+        serde_json::Value::Array(_) => "array",
+        serde_json::Value::Object(_) => "object",
+    }
+}
+
 /// Reads JSON into the tree that objects are made of, however deeply it is nested.
 pub fn tree(text: &[u8]) -> Result<serde_json::Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);

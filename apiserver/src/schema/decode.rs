@@ -5,9 +5,9 @@ use std::fmt::Write as _;
 use reeve_go_compat::quantity::{Quantity, QuantityError};
 use serde_json::{Map, Number, Value};
 
-use super::MAX_DEPTH;
 use super::model::{Additional, Edge, Node, Special, TypeId, Types, ValueType};
 use super::scalars;
+use super::{MAX_DEPTH, json_kind};
 
 /// Refuses what Go's types cannot hold, with its text, and writes the rest as Go would: no `null`s, no empty
 /// values of fields that are left out when empty, zeros where a field is always there, no unknown fields.
@@ -94,7 +94,7 @@ fn metadata(types: &Types, edge: &Edge, value: &mut Value) -> Result<(), String>
     if !value.is_object() {
         return Err(format!(
             "json: cannot unmarshal {} into Go value of type v1.ObjectMeta",
-            scalars::kind(value)
+            json_kind(value)
         ));
     }
     let mut decoder = Decoder {
@@ -163,7 +163,7 @@ impl<'a> Decoder<'a> {
             | (ValueType::Number, Value::Number(_))
             | (ValueType::Boolean, Value::Bool(_)) => {}
             (_, other) => {
-                let what = scalars::kind(other);
+                let what = json_kind(other);
                 self.refuse(edge, what);
             }
         }
@@ -282,18 +282,18 @@ impl<'a> Decoder<'a> {
                     Ok(())
                 }
                 Value::Number(number) => Err(self.mismatch(&format!("number {number}"), "int32")),
-                other => Err(self.mismatch(scalars::kind(other), "int32")),
+                other => Err(self.mismatch(json_kind(other), "int32")),
             },
             Special::Time | Special::MicroTime => match value {
                 Value::String(text) => {
                     *text = scalars::time(text, node.special == Special::MicroTime)?;
                     Ok(())
                 }
-                other => Err(self.mismatch(scalars::kind(other), "string")),
+                other => Err(self.mismatch(json_kind(other), "string")),
             },
             Special::Duration => match value {
                 Value::String(_) => Ok(()),
-                other => Err(self.mismatch(scalars::kind(other), "string")),
+                other => Err(self.mismatch(json_kind(other), "string")),
             },
             Special::Bytes | Special::None => match value {
                 Value::String(text) => {
@@ -301,7 +301,7 @@ impl<'a> Decoder<'a> {
                     Ok(())
                 }
                 other => {
-                    let text = self.mismatch(scalars::kind(other), "[]uint8");
+                    let text = self.mismatch(json_kind(other), "[]uint8");
                     self.wrong.get_or_insert(text);
                     Ok(())
                 }

@@ -27,7 +27,7 @@ pub use prune::prune;
 pub use read::{SchemaError, root_metadata};
 pub use validate::{validate, validate_after};
 
-pub(crate) use scalars::kind as json_kind;
+pub(crate) use reeve_go_compat::json::kind as json_kind;
 
 /// The maximum depth of objects. Decoding refuses deeper ones; other functions leave deeper values as they are.
 pub(crate) const MAX_DEPTH: usize = crate::json::MOST_DEPTH;

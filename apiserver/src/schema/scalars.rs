@@ -6,18 +6,6 @@ use reeve_go_compat::base64;
 use reeve_go_compat::time::{self, Zone};
 use serde_json::Value;
 
-/// The name of an unexpected JSON value in Go's errors.
-pub(crate) fn kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
-}
-
 /// A time as it is written again: in UTC, with whole seconds, or with microseconds.
 pub(crate) fn time(text: &str, micro: bool) -> Result<String, String> {
     let layout = if micro {

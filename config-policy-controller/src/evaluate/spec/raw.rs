@@ -37,13 +37,13 @@ fn list(value: Value) -> Result<Vec<ObjectTemplate>, String> {
     match value {
         Value::Null => Ok(Vec::new()),
         Value::Array(items) => items.into_iter().enumerate().map(item).collect(),
-        other => Err(messages::not_a_list(json_kind(&other))),
+        other => Err(messages::not_a_list(json::kind(&other))),
     }
 }
 
 fn item((index, value): (usize, Value)) -> Result<ObjectTemplate, String> {
     let Value::Object(fields) = value else {
-        return Err(messages::not_a_template(index, json_kind(&value)));
+        return Err(messages::not_a_template(index, json::kind(&value)));
     };
     let mut known = Map::new();
     for (key, value) in fields {
@@ -76,18 +76,6 @@ fn selector(value: Value) -> Value {
         (field.map_or(key, str::to_owned), value)
     });
     Value::Object(renamed.collect())
-}
-
-/// A JSON value's kind, as Go's decoder names it.
-fn json_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
-    }
 }
 
 #[cfg(test)]

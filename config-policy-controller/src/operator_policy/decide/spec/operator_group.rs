@@ -1,9 +1,10 @@
 //! `spec.operatorGroup`. Pure.
 
+use reeve_go_compat::json;
 use serde_json::Value;
 
 use super::DesiredGroup;
-use super::strict::{go_kind, operator_group_spec};
+use super::strict::operator_group_spec;
 use crate::messages::operator as messages;
 
 /// Reads the resolved group of a policy whose Subscription is in `namespace`. The error is the message of the condition.
@@ -12,7 +13,7 @@ pub fn operator_group(resolved: Option<&Value>, namespace: &str) -> Result<Desir
         return Ok(DesiredGroup::inferred(namespace));
     };
     let Some(fields) = resolved.as_object() else {
-        let found = go_kind(resolved);
+        let found = json::kind(resolved);
         let error = format!(
             "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         );

@@ -3,6 +3,7 @@
 
 use k8s_openapi::api::core::v1 as corev1;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use reeve_go_compat::json;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -130,8 +131,9 @@ fn decode(
 }
 
 fn check(value: &Value, expected: Type, path: &str) -> Result<Value, String> {
-    let wrong =
-        |value: &Value, expected: &str| Err(messages::wrong_type(go_kind(value), path, expected));
+    let wrong = |value: &Value, expected: &str| {
+        Err(messages::wrong_type(json::kind(value), path, expected))
+    };
     match (expected, value) {
         (Type::Text | Type::NamedText(_), Value::String(_)) | (Type::Flag, Value::Bool(_)) => {
             Ok(value.clone())
@@ -231,17 +233,5 @@ fn is_empty(value: &Value) -> bool {
         Value::Object(fields) => fields.is_empty(),
         Value::Array(items) => items.is_empty(),
         _ => false,
-    }
-}
-
-/// How Go's decoder names a JSON value.
-pub fn go_kind(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "number",
-        Value::String(_) => "string",
-        Value::Array(_) => "array",
-        Value::Object(_) => "object",
     }
 }

@@ -1,10 +1,11 @@
 //! `spec.versions` and `spec.subscription`. Pure.
 
 use reeve_api::operator_policy::OperatorPolicySpec;
+use reeve_go_compat::json;
 use serde_json::{Map, Value};
 
 use super::names::label_faults;
-use super::strict::{go_kind, subscription_spec};
+use super::strict::subscription_spec;
 use super::{DesiredSubscription, Versions, approves_upgrades};
 use crate::messages::operator as messages;
 
@@ -57,7 +58,7 @@ pub fn versions(resolved: &Value, written: &[String]) -> Result<Versions, String
     let wrong = |value: &Value| {
         let error = format!(
             "json: cannot unmarshal {} into Go value of type string",
-            go_kind(value)
+            json::kind(value)
         );
         messages::versions_unreadable(&error)
     };
@@ -77,7 +78,7 @@ pub fn versions(resolved: &Value, written: &[String]) -> Result<Versions, String
 /// Reads the resolved subscription of a policy. The error is the message of the condition.
 pub fn draft(resolved: &Value) -> Result<Draft, String> {
     let Some(fields) = resolved.as_object() else {
-        let found = go_kind(resolved);
+        let found = json::kind(resolved);
         let error = format!(
             "json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         );
