@@ -8,6 +8,7 @@ mod governed;
 pub mod guarded;
 mod harness;
 mod hub;
+mod merge;
 mod observed_status;
 mod random;
 pub mod record;
@@ -29,6 +30,7 @@ pub use harness::{
     run_on_guarded, run_on_hubs, run_on_job_hub, run_on_pair, run_on_plane, run_on_world, scenario,
 };
 pub use hub::{DENIED, Hub, HubKinds, Hubs, Propagator};
+pub use merge::merge;
 pub use observed_status::{ObservedStatus, Related, same};
 pub use random::Random;
 pub use replicated::{CONFIGURATION, POLICY, Replicated, configuration, rule};

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
-use reeve_scenarios::{Hub, Root, Site, Via, label, plain, same, steadily, within};
+use reeve_scenarios::{Hub, Root, Site, Via, label, merge, plain, same, steadily, within};
 use reeve_testkit::Object;
 use serde_json::{Value, json};
 
@@ -96,17 +96,6 @@ pub(crate) async fn automation_with<'a>(
         site,
         name: name.to_owned(),
     })
-}
-
-fn merge(into: &mut Value, from: Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (key, value) in from {
-                merge(into.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (into, from) => *into = from,
-    }
 }
 
 /// An automation under test.

@@ -4,7 +4,7 @@ use std::ops::Deref;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
-use reeve_scenarios::{Controller, namespace, serve, within};
+use reeve_scenarios::{Controller, merge, namespace, serve, within};
 use reeve_testkit::{Object, Objects, Plane, PlaneOptions};
 use serde_json::{Value, json};
 
@@ -438,16 +438,5 @@ impl ApplyJson for Objects {
     async fn apply_json(&self, object: Value) -> Result<Object> {
         let applied = self.apply(&object.to_string()).await?;
         applied.into_iter().next().context("nothing was applied")
-    }
-}
-
-fn merge(into: &mut Value, from: Value) {
-    match (into, from) {
-        (Value::Object(into), Value::Object(from)) => {
-            for (key, value) in from {
-                merge(into.entry(key).or_insert(Value::Null), value);
-            }
-        }
-        (into, from) => *into = from,
     }
 }
