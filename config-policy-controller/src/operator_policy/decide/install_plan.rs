@@ -134,14 +134,7 @@ fn requires_approval(
     }
     let waiting = |unapproved: &[&str]| {
         let message = messages::requires_approval(&approvals::versions(chosen), unapproved);
-        let is_fine = is_compliant(
-            context
-                .policy
-                .spec
-                .compliance_config
-                .upgrades_available
-                .as_deref(),
-        );
+        let is_fine = upgrade_is_compliant(context);
         let status = Truth::of(is_fine);
         let condition = Condition::new(PART, status, messages::REQUIRES_APPROVAL, message);
         State::new(condition, existing.clone())
@@ -178,18 +171,17 @@ fn requires_approval(
     plan.add(Step::change(waiting(&[]), vec![Write::Replace(write)], after).silent());
 }
 
+/// Whether an upgrade that is available counts as compliant.
+fn upgrade_is_compliant(context: &Context<'_>) -> bool {
+    let config = &context.policy.spec.compliance_config;
+    is_compliant(config.upgrades_available.as_deref())
+}
+
 fn existing(context: &Context<'_>, install_plan: &Object) -> Related {
     let phase = text(install_plan, "/status/phase");
     let is_fine = match phase {
         "Complete" => true,
-        "Installing" | "RequiresApproval" => is_compliant(
-            context
-                .policy
-                .spec
-                .compliance_config
-                .upgrades_available
-                .as_deref(),
-        ),
+        "Installing" | "RequiresApproval" => upgrade_is_compliant(context),
         _ => false,
     };
     let reason = messages::install_plan_phase(phase);
