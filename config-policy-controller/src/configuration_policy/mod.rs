@@ -86,7 +86,7 @@ impl Reconciler {
     pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Action, PolicyError> {
         let mut running = self.throttle.start(&key);
         let read = || self.policies.iter().find_map(|policies| policies.get(&key));
-        let (policy, before) = match self.publisher.latest(read) {
+        let (policy, before) = match self.publisher.reports.latest(read) {
             Some((Cached::Valid(policy), before)) => (policy, before),
             // The watch has logged the decode error. The spec is unknown, so nothing is done or published.
             Some((Cached::Invalid(_), _)) => {
@@ -326,25 +326,13 @@ impl Reconciler {
     /// Handles a change of a policy. Whether the policy is to be enqueued.
     pub fn policy_changed(&self, change: &Change<ConfigurationPolicy>) -> bool {
         if let (_, Some(new)) = change.valid() {
-            self.publisher.caught_up(new);
+            self.publisher.reports.caught_up(new.as_ref());
         }
         if let (Some(old), None) = change.valid() {
             let uid = old.metadata.uid.as_deref().unwrap_or_default();
-            self.publisher.forget(uid);
+            self.publisher.reports.forget(uid);
             self.hub.forget(&change.key, uid);
         }
         triggers_evaluation(change)
-    }
-
-    /// The policies in a namespace that have encrypted values: those that new keys concern.
-    pub fn policies_with_encryption(&self, namespace: &str) -> Vec<ObjectKey> {
-        let in_store = |store: &Store<ConfigurationPolicy>| {
-            store.collect(|key, policy| {
-                let concerned = key.namespace == namespace
-                    && encryption_keys::initialization_vector(policy.as_ref()).is_some();
-                concerned.then(|| key.clone())
-            })
-        };
-        self.policies.iter().flat_map(in_store).collect()
     }
 }

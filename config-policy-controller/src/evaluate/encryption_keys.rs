@@ -7,6 +7,7 @@ use k8s_openapi::api::core::v1::Secret;
 use kube::Resource;
 use reeve_api::names::ENCRYPTION_IV_ANNOTATION;
 use reeve_runtime::object::ObjectKey;
+use reeve_runtime::watch::Store;
 use reeve_templates_engine::encryption::decode_base64;
 use zeroize::Zeroizing;
 
@@ -49,6 +50,21 @@ pub fn initialization_vector<P: Resource>(policy: &P) -> Option<&str> {
     let annotations = policy.meta().annotations.as_ref()?;
     let vector = annotations.get(ENCRYPTION_IV_ANNOTATION)?;
     Some(vector.as_str()).filter(|vector| !vector.is_empty())
+}
+
+/// The policies in a namespace that have encrypted values: those that new keys concern.
+pub fn policies_with_encryption<P: Resource>(
+    policies: &[Store<P>],
+    namespace: &str,
+) -> Vec<ObjectKey> {
+    let in_store = |store: &Store<P>| {
+        store.collect(|key, policy| {
+            let concerned =
+                key.namespace == namespace && initialization_vector(policy.as_ref()).is_some();
+            concerned.then(|| key.clone())
+        })
+    };
+    policies.iter().flat_map(in_store).collect()
 }
 
 /// What decrypts the values of a policy; `None` if it has no encrypted ones. `find` looks for the keys of a namespace.

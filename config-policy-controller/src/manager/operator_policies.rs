@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::join_all;
-use k8s_openapi::api::core::v1::Secret;
 use reeve_api::operator_policy::OperatorPolicy;
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::kinds::Kinds;
@@ -15,9 +14,9 @@ use reeve_runtime::watch::{Store, Watch};
 use reeve_templates_engine::resolver::IncompleteDelimiters;
 
 use super::watches::{
-    CacheSync, ReconcilerDeps, enqueue_all_on_uninstall, enqueue_throttled, policies_in, watch_keys,
+    CacheSync, ReconcilerDeps, enqueue_all_on_uninstall, enqueue_throttled, policies_in,
+    watch_for_keys, watch_keys,
 };
-use crate::evaluate::encryption_keys::KeyPair;
 use crate::hub_templates::HubTemplates;
 use crate::operator_policy::{Reconciler, Settings, object_watches};
 use crate::throttle::Throttle;
@@ -79,7 +78,9 @@ pub fn start(
             deps.events.clone(),
         ),
     });
-    let synced = spawn_watches(&reconciler, (policies, keys), queue, tasks);
+    let mut synced = watch_for_policies(&reconciler, policies, queue, tasks);
+    let keys = ("the watch of encryption keys for operator policies", keys);
+    synced.extend(watch_for_keys(&stores, keys, queue, tasks));
     let (queue, workers, stop) = (queue.clone(), deps.workers, tasks.stop());
     tasks.spawn_infallible("operator policies", async move {
         // Before the first lists are complete, absence means nothing.
@@ -93,10 +94,10 @@ pub fn start(
     Ok(())
 }
 
-/// Starts the watches of policies and of the keys for their encrypted values. Returns when each has synced.
-fn spawn_watches(
+/// Starts the watches of policies. Returns when each has synced.
+fn watch_for_policies(
     reconciler: &Arc<Reconciler>,
-    (policies, keys): (Vec<Watch<OperatorPolicy>>, Vec<Watch<Secret, KeyPair>>),
+    policies: Vec<Watch<OperatorPolicy>>,
     queue: &Queue<ObjectKey>,
     tasks: &mut Supervisor,
 ) -> Vec<CacheSync> {
@@ -110,19 +111,6 @@ fn spawn_watches(
             }
         });
         tasks.spawn_infallible("the watch of operator policies", watching);
-    }
-    for watch in keys {
-        let (reconciler, queue, store) = (Arc::clone(reconciler), queue.clone(), watch.store());
-        synced.push(Box::pin(async move { store.wait_for_cache_sync().await }));
-        let watching = watch.run(tasks.stop(), move |change| {
-            for policy in reconciler.policies_with_encryption(&change.key.namespace) {
-                queue.add(policy);
-            }
-        });
-        tasks.spawn_infallible(
-            "the watch of encryption keys for operator policies",
-            watching,
-        );
     }
     synced
 }

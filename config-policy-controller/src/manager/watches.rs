@@ -137,29 +137,35 @@ pub fn start_reconciler(
         });
         tasks.spawn_infallible("the watch of policies", watching);
     }
-    let mut ready = watch_for_keys(&reconciler, keys, queue, tasks);
+    let mut ready = watch_for_keys(
+        &stores,
+        ("the watch of encryption keys", keys),
+        queue,
+        tasks,
+    );
     ready.push(watch_for_namespaces(&reconciler, namespaces, queue, tasks));
     spawn_workers(&reconciler, (stores, ready), (queue, deps.workers), tasks);
     Ok(())
 }
 
 /// New keys concern the policies that have encrypted values.
-fn watch_for_keys(
-    reconciler: &Arc<Reconciler>,
-    keys: Vec<Watch<Secret, KeyPair>>,
+pub(super) fn watch_for_keys<P: Resource + Send + Sync + 'static>(
+    policies: &[Store<P>],
+    (task, keys): (&'static str, Vec<Watch<Secret, KeyPair>>),
     queue: &Queue<ObjectKey>,
     tasks: &mut Supervisor,
 ) -> Vec<CacheSync> {
     let mut ready: Vec<CacheSync> = Vec::new();
     for watch in keys {
-        let (reconciler, queue, store) = (Arc::clone(reconciler), queue.clone(), watch.store());
+        let (policies, queue, store) = (policies.to_vec(), queue.clone(), watch.store());
         ready.push(Box::pin(async move { store.wait_for_cache_sync().await }));
         let watching = watch.run(tasks.stop(), move |change| {
-            for policy in reconciler.policies_with_encryption(&change.key.namespace) {
+            let namespace = &change.key.namespace;
+            for policy in encryption_keys::policies_with_encryption(&policies, namespace) {
                 queue.add(policy);
             }
         });
-        tasks.spawn_infallible("the watch of encryption keys", watching);
+        tasks.spawn_infallible(task, watching);
     }
     ready
 }
@@ -201,7 +207,7 @@ fn spawn_workers(
         for store in &stores {
             tokio::select! { () = stop.cancelled() => return, () = store.wait_for_cache_sync() => {} }
             let uids = store.collect(|_, policy| policy.metadata.uid.clone());
-            reconciler.publisher.inherit(uids);
+            reconciler.publisher.reports.inherit(uids);
         }
         if !reconciler.uninstall_watch.is_uninstalling() {
             prefetch::open_shared_watches(&stores, &reconciler.watches, &reconciler.kinds).await;

@@ -139,7 +139,7 @@ impl Reconciler {
     pub async fn reconcile(self: Arc<Self>, key: ObjectKey) -> Result<Action, PolicyError> {
         let mut running = self.throttle.start(&key);
         let read = || self.policies.iter().find_map(|policies| policies.get(&key));
-        let (policy, before) = match self.state.publisher.latest(read) {
+        let (policy, before) = match self.state.publisher.reports.latest(read) {
             Some((Cached::Valid(policy), before)) => (policy, before),
             // The watch has logged the decode error. The spec is unknown, so nothing is done or published.
             Some((Cached::Invalid(_), _)) => {
@@ -412,32 +412,20 @@ impl Reconciler {
 
     /// Adds policies that existed before this process worked, by UID.
     pub fn inherit(&self, policies: impl IntoIterator<Item = String>) {
-        self.state.publisher.inherit(policies);
+        self.state.publisher.reports.inherit(policies);
     }
 
     /// Handles a change of a policy. Whether the policy is to be enqueued.
     pub fn policy_changed(&self, change: &Change<OperatorPolicy>) -> bool {
         if let (_, Some(new)) = change.valid() {
-            self.state.publisher.caught_up(new);
+            self.state.publisher.reports.caught_up(new.as_ref());
         }
         if let (Some(old), None) = change.valid() {
             let uid = old.metadata.uid.as_deref().unwrap_or_default();
-            self.state.publisher.forget(uid);
+            self.state.publisher.reports.forget(uid);
             self.hub.forget(&change.key, uid);
         }
         triggers_reconcile(change)
-    }
-
-    /// The policies in a namespace that have encrypted values: those that new keys concern.
-    pub fn policies_with_encryption(&self, namespace: &str) -> Vec<ObjectKey> {
-        let in_store = |store: &Store<OperatorPolicy>| {
-            store.collect(|key, policy| {
-                let concerned = key.namespace == namespace
-                    && encryption_keys::initialization_vector(policy.as_ref()).is_some();
-                concerned.then(|| key.clone())
-            })
-        };
-        self.policies.iter().flat_map(in_store).collect()
     }
 }
 

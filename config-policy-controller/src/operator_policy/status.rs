@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 use reeve_api::Compliance;
-use reeve_api::configuration_policy::HistoryEntry;
 use reeve_api::operator_policy::{
     OperatorCondition, OperatorPolicy, OperatorPolicySpec, OperatorPolicyStatus,
     RelatedOperatorObject,
@@ -12,7 +11,7 @@ use reeve_runtime::events::at_most;
 use super::decide::aggregate::{self, aggregate};
 use super::decide::state::{Condition, Part, Related, State, Truth};
 use crate::messages::operator as messages;
-use crate::status::update::{micros, seconds};
+use crate::status::update::{self, seconds};
 
 /// The longest message of a condition that the API server accepts, in bytes.
 const MAX_CONDITION_MESSAGE: usize = 32_768;
@@ -193,30 +192,11 @@ impl<'p> StatusBuilder<'p> {
     }
 }
 
-/// Adds a report to the history, newest first.
-pub fn add_history(
-    status: &mut OperatorPolicyStatus,
-    message: &str,
-    (at, length): (Timestamp, usize),
-) {
-    if latest_message(status) == Some(message) {
-        return;
+/// Adds a report to the history, unless it is the newest already.
+pub fn add_history(status: &mut OperatorPolicyStatus, message: &str, limit: (Timestamp, usize)) {
+    if latest_message(status) != Some(message) {
+        update::add_history(&mut status.history, message, limit);
     }
-    let history = status.history.get_or_insert_default();
-    let entry = HistoryEntry {
-        last_timestamp: Some(micros(at)),
-        message: Some(message.to_owned()),
-    };
-    history.insert(0, entry);
-    history.truncate(length);
-}
-
-/// Whether this time is after that of the newest history entry.
-pub fn is_newer_than_history(status: &OperatorPolicyStatus, at: Timestamp) -> bool {
-    let latest = status.history.as_ref().and_then(|history| history.first());
-    let latest = latest.and_then(|entry| entry.last_timestamp.as_deref());
-    // Times of one form in UTC sort as texts do.
-    latest.is_none_or(|latest| latest < micros(at).as_str())
 }
 
 fn latest_message(status: &OperatorPolicyStatus) -> Option<&str> {

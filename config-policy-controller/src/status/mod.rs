@@ -5,6 +5,7 @@ pub mod finding;
 pub mod interval;
 pub mod publish;
 pub mod publisher;
+pub mod reports;
 pub mod summary;
 pub mod update;
 pub mod write;

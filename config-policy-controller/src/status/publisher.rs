@@ -1,40 +1,30 @@
 //! Writes the status of a policy, the compliance event for its parent, and events on the policy itself.
 
-use std::collections::{HashMap, HashSet};
-
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::{Client, Resource, ResourceExt};
-use parking_lot::Mutex;
 use reeve_api::Compliance;
 use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicyStatus};
 use reeve_runtime::events::{ComplianceEvent, EventRecorder, InformationalEvent, unique_now};
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::watch::Cached;
 
 use crate::error::PolicyError;
 use crate::messages;
 use crate::metrics::{Fault, PolicyMetrics};
 use crate::status::publish::{PublishStatus, StatusBefore};
+use crate::status::reports::Reports;
 use crate::status::update::{
     self, ConditionChange, EvaluatedPolicy, StatusUpdate, condition_messages, status_update,
 };
 use crate::status::write::write_status;
-use crate::status::written::WrittenStatuses;
 
 /// Writes statuses and events.
 pub struct Publisher {
     client: Client,
     events: EventRecorder,
     metrics: PolicyMetrics,
-    /// The statuses written last: the watch may not have delivered them yet.
-    written: WrittenStatuses<ConfigurationPolicyStatus>,
-    /// Policies that another process may have reported on: those that were there before this one,
-    /// by UID, until this one has written their status.
-    predecessor: Mutex<HashSet<String>>,
-    /// The compliance messages that were emitted but are not in the status yet, by UID: while the status cannot
-    /// be written, each retry would emit them again.
-    unwritten: Mutex<HashMap<String, (String, Timestamp)>>,
+    /// What was reported.
+    pub reports: Reports<ConfigurationPolicyStatus>,
 }
 
 impl PublishStatus for Publisher {
@@ -98,7 +88,14 @@ impl Publisher {
         if update.events
             && let Some(event) = parent_event(policy, &update)
         {
-            match self.already_reported(policy, before, &event).await? {
+            let uid = policy.metadata.uid.as_deref().unwrap_or_default();
+            let latest = (uid, before.history.as_deref());
+            let emitted = self.reports.emitted_before(latest, &event, &self.events);
+            let failed = |source| PolicyError::Event {
+                policy: ObjectKey::of(policy),
+                source,
+            };
+            match emitted.await.map_err(failed)? {
                 Some(at) => update = status_update(evaluated, before, after, verdicts, at),
                 None => {
                     self.emit_compliance_event(policy, &event, update.at)
@@ -115,35 +112,8 @@ impl Publisher {
             client,
             events,
             metrics,
-            written: WrittenStatuses::default(),
-            predecessor: Mutex::default(),
-            unwritten: Mutex::default(),
+            reports: Reports::default(),
         }
-    }
-
-    /// A policy as `read` finds it, and its latest status: the one in it, or the one that was written since.
-    pub fn latest(
-        &self,
-        read: impl FnOnce() -> Option<Cached<ConfigurationPolicy>>,
-    ) -> Option<(Cached<ConfigurationPolicy>, ConfigurationPolicyStatus)> {
-        self.written.latest(read)
-    }
-
-    /// Removes the status of a policy once the watch has delivered it.
-    pub fn caught_up(&self, policy: &ConfigurationPolicy) {
-        self.written.caught_up(policy);
-    }
-
-    /// Adds policies that existed before this process worked, by UID.
-    pub fn inherit(&self, policies: impl IntoIterator<Item = String>) {
-        self.predecessor.lock().extend(policies);
-    }
-
-    /// Removes the entries of a deleted policy.
-    pub fn forget(&self, uid: &str) {
-        self.predecessor.lock().remove(uid);
-        self.unwritten.lock().remove(uid);
-        self.written.forget(uid);
     }
 
     async fn emit_compliance_event(
@@ -161,35 +131,9 @@ impl Publisher {
             .emit_compliance_event_at(event, at)
             .await
             .map_err(failed)?;
-        let uid = policy.metadata.uid.clone().unwrap_or_default();
-        let emitted = (event.message.clone(), at);
-        self.unwritten.lock().insert(uid, emitted);
-        Ok(())
-    }
-
-    /// When the same event was emitted without a status write: by this process, whose
-    /// write failed, or by one before it, which was killed in between. The API server is asked
-    /// about the latter only for policies that such a process can have known.
-    async fn already_reported(
-        &self,
-        policy: &ConfigurationPolicy,
-        before: &ConfigurationPolicyStatus,
-        event: &ComplianceEvent,
-    ) -> Result<Option<Timestamp>, PolicyError> {
         let uid = policy.metadata.uid.as_deref().unwrap_or_default();
-        let unwritten = self.unwritten.lock().get(uid).cloned();
-        if let Some((_, at)) = unwritten.filter(|(message, _)| *message == event.message) {
-            return Ok(Some(at));
-        }
-        if !self.predecessor.lock().contains(uid) {
-            return Ok(None);
-        }
-        let failed = |source| PolicyError::Event {
-            policy: ObjectKey::of(policy),
-            source,
-        };
-        let emitted_at = self.events.already_emitted(event).await.map_err(failed)?;
-        Ok(emitted_at.filter(|at| update::is_newer_than_history(before, *at)))
+        self.reports.emitted_only(uid, event.message.clone(), at);
+        Ok(())
     }
 
     fn emit_status_event(&self, policy: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
@@ -218,17 +162,9 @@ impl Publisher {
                 }
             })?;
         if let Some(written) = written {
-            self.remember(&written, status);
+            self.reports.remember(&written, status);
         }
         Ok(())
-    }
-
-    fn remember(&self, written: &ConfigurationPolicy, status: &ConfigurationPolicyStatus) {
-        if let Some(uid) = &written.metadata.uid {
-            self.predecessor.lock().remove(uid);
-            self.unwritten.lock().remove(uid);
-        }
-        self.written.remember(written, status);
     }
 }
 

@@ -208,23 +208,27 @@ pub fn truncate(message: &str) -> String {
     )
 }
 
-/// Adds a history entry, newest first.
-pub fn add_history(status: &mut ConfigurationPolicyStatus, message: &str, at: Timestamp) {
-    let history = status.history.get_or_insert_default();
+/// Adds a history entry, newest first, and keeps this many.
+pub fn add_history(
+    history: &mut Option<Vec<HistoryEntry>>,
+    message: &str,
+    (at, length): (Timestamp, usize),
+) {
+    let history = history.get_or_insert_default();
     let entry = HistoryEntry {
         last_timestamp: Some(micros(at)),
         message: Some(message.to_owned()),
     };
     history.insert(0, entry);
-    history.truncate(MAX_HISTORY);
+    history.truncate(length);
 }
 
 /// Whether this time is after that of the newest history entry.
-pub fn is_newer_than_history(status: &ConfigurationPolicyStatus, at: Timestamp) -> bool {
-    let latest_message = status.history.as_ref().and_then(|history| history.first());
-    let latest_message = latest_message.and_then(|entry| entry.last_timestamp.as_deref());
+pub fn is_newer_than_history(history: Option<&[HistoryEntry]>, at: Timestamp) -> bool {
+    let latest = history.and_then(|history| history.first());
+    let latest = latest.and_then(|entry| entry.last_timestamp.as_deref());
     // Times of one form in UTC sort as texts do.
-    latest_message.is_none_or(|latest_message| latest_message < micros(at).as_str())
+    latest.is_none_or(|latest| latest < micros(at).as_str())
 }
 
 /// A time as `status.history` carries it: RFC 3339, UTC, exactly six digits after the point.
@@ -301,7 +305,7 @@ pub fn status_update(
         || new_generation;
     let message = message((policy, evaluated.objects), &status, state);
     if events || latest_message(&status) != Some(&message) {
-        add_history(&mut status, &message, now);
+        add_history(&mut status.history, &message, (now, MAX_HISTORY));
     }
     // Where the next evaluation depends on the time of this one, the time counts.
     let interval = Interval::of(policy.spec.evaluation_interval.as_ref(), state);
