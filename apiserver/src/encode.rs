@@ -49,7 +49,7 @@ pub(crate) fn sent(kind: &Kind, stored: &Stored) -> Bytes {
     with_type(
         &api_version(&kind.group, &kind.version),
         &kind.kind,
-        &stored.bytes,
+        &stored.json(),
     )
 }
 
@@ -145,7 +145,7 @@ fn whole_list<'a>(
         }
         if plain {
             // Items of built-in kinds do not repeat kind and version of the list.
-            list.extend_from_slice(&stored.bytes);
+            list.extend_from_slice(&stored.json());
         } else {
             list.extend_from_slice(&sent(kind, stored));
         }

@@ -12,6 +12,7 @@ mod audit;
 mod auth;
 mod builtin;
 pub mod cel;
+mod compact;
 mod controllers;
 mod conversion;
 mod data;

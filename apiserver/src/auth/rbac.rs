@@ -207,9 +207,7 @@ impl<'a> Authorizer<'a> {
                 continue;
             };
             for (_, other) in self.store.all(table) {
-                let has = |(key, value): (&String, &Value)| {
-                    other.labels.get(key).map(String::as_str) == value.as_str()
-                };
+                let has = |(key, value): (&String, &Value)| other.labels.get(key) == value.as_str();
                 if wanted.iter().all(has) {
                     rules.extend(self.gathered(table, &other.value(), steps));
                 }

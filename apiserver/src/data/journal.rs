@@ -158,7 +158,7 @@ impl Turn {
                     namespace: &key.namespace,
                     name: &key.name,
                     revision: stored.revision,
-                    object: &stored.bytes,
+                    object: &stored.json(),
                 };
                 entry.frame(&mut record)?;
                 file.write_all(&record)?;

@@ -58,7 +58,7 @@ impl Selection {
             part.limit.filter(|_| !reads),
             |key, stored| {
                 if reads {
-                    self.labels.matches(|key| Some(stored.labels.get(key)?))
+                    self.labels.matches(|key| stored.labels.get(key))
                 } else {
                     self.matches(kind, key, stored)
                 }
@@ -79,7 +79,7 @@ impl Selection {
         {
             return false;
         }
-        if !self.labels.matches(|key| Some(stored.labels.get(key)?)) {
+        if !self.labels.matches(|key| stored.labels.get(key)) {
             return false;
         }
         if self.fields.0.is_empty() {

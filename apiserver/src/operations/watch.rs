@@ -226,7 +226,7 @@ impl Watch {
                         change.revision.to_string().into(),
                     );
                 }
-                let seen = before.with_bytes(Bytes::from(object.to_string()));
+                let seen = before.with_json(Bytes::from(object.to_string()));
                 Some(self.line("DELETED", &seen))
             }
         }

@@ -8,12 +8,15 @@ use rcgen::{
 };
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
+use rustls::server::{ServerSessionMemoryCache, WebPkiClientVerifier};
 use x509_cert::der::Decode as _;
 
 use super::client::AnyOwned;
 use super::csr::{Request, SignError};
+
+/// The TLS sessions that a listener remembers for clients that come again. Controllers of the process use no sockets.
+const MAX_SESSIONS: usize = 32;
 
 /// Why a certificate could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -182,6 +185,7 @@ impl Authority {
             .with_client_cert_verifier(Arc::new(AnyOwned(trusted)))
             .with_single_cert(vec![certificate], key)
             .map_err(AuthorityError::Serve)?;
+        config.session_storage = ServerSessionMemoryCache::new(MAX_SESSIONS);
         config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
         Ok(config)
     }

@@ -96,9 +96,9 @@ impl Cursor {
 impl Change {
     /// How many bytes it keeps that are of no current object: of the version before it, and of the last state.
     fn superseded(&self) -> usize {
-        let before = self.before.as_ref().map_or(0, |before| before.bytes.len());
+        let before = self.before.as_ref().map_or(0, |before| before.json_len());
         match self.kind {
-            ChangeKind::Deleted => before + self.object.bytes.len(),
+            ChangeKind::Deleted => before + self.object.json_len(),
             ChangeKind::Added | ChangeKind::Modified => before,
         }
     }

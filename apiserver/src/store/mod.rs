@@ -1,7 +1,7 @@
 //! The object store: tables of serialized objects under one revision, and a bounded log of changes for each table.
 //!
-//! An object is kept as the JSON that is sent, so that reading costs a copy of a pointer, and an object costs its own
-//! length. Everything that is decided about a change is decided outside: a change names the revision that it was made
+//! An object is kept as the JSON that is sent, compressed: it costs the bytes that it does not have in common with other objects of its
+//! table. Everything that is decided about a change is decided outside: a change names the revision that it was made
 //! from, and is refused if there is a newer one.
 
 mod log;
@@ -21,6 +21,7 @@ use serde_json::Value;
 pub use log::{Change, ChangeKind, Cursor, Follower, TooOld};
 
 use self::table::{Range, Table};
+use crate::compact::Compact;
 use crate::data::{Entry, Journal};
 use crate::stored::{FIRST_REVISION, summarized};
 pub use crate::stored::{Key, Stored, TableName};
@@ -227,15 +228,16 @@ impl Store {
             Write::Replace(_, object) => (ChangeKind::Modified, object),
             Write::Delete(_, object) => (ChangeKind::Deleted, object),
         };
-        let stored = Arc::new(serialized(object, revision, before.as_deref()));
+        let stored = Arc::new(serialized(table, object, revision, before.as_deref()));
         if let Some(journal) = &mut *journal {
             let gone = kind == ChangeKind::Deleted;
+            let json = stored.json();
             let entry = Entry {
                 table,
                 namespace: &key.namespace,
                 name: &key.name,
                 revision,
-                object: if gone { &[] } else { &stored.bytes },
+                object: if gone { &[] } else { &json },
             };
             journal
                 .append(&entry)
@@ -405,17 +407,13 @@ impl Inner {
     }
 }
 
-/// An object with its resource version, as JSON.
-fn serialized(mut object: Value, revision: u64, before: Option<&Stored>) -> Stored {
+/// An object of a table with its resource version, as JSON.
+fn serialized(table: &str, mut object: Value, revision: u64, before: Option<&Stored>) -> Stored {
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
     }
     // It grew as it was written, and is kept for long.
     let text = object.to_string().into_boxed_str();
-    summarized(
-        &object,
-        Bytes::from(text.into_boxed_bytes()),
-        revision,
-        before,
-    )
+    let json = Compact::new(table, Bytes::from(text.into_boxed_bytes()));
+    summarized(&object, json, revision, before)
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::{Inner, Shared, Store, Stored, Table, TableName};
+use crate::compact::Compact;
 use crate::data::{self, DataError, Folder};
 use crate::stored::{Key, summarized};
 
@@ -22,7 +23,8 @@ impl Store {
         for ((table, key), (revision, bytes)) in restored.objects {
             // It was serialized from one, and its checksum is right.
             let object = crate::json::parse_own(&bytes).unwrap_or_default();
-            let stored = Arc::new(summarized(&object, bytes, revision, None));
+            let json = Compact::new(&table, bytes);
+            let stored = Arc::new(summarized(&object, json, revision, None));
             inner.index(&table, &key, None, Some(&stored));
             inner.table(&table).restore(key, stored);
         }

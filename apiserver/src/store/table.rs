@@ -35,7 +35,7 @@ impl Table {
 
     /// Takes an object that is there before anything changes.
     pub(super) fn restore(&mut self, key: Key, stored: Arc<Stored>) {
-        self.bytes += stored.bytes.len();
+        self.bytes += stored.json_len();
         self.objects.insert(key, stored);
     }
 
@@ -45,10 +45,10 @@ impl Table {
         let replaced = if change.kind == ChangeKind::Deleted {
             self.objects.remove(&key)
         } else {
-            self.bytes += change.object.bytes.len();
+            self.bytes += change.object.json_len();
             self.objects.insert(key, Arc::clone(&change.object))
         };
-        self.bytes -= replaced.map_or(0, |replaced| replaced.bytes.len());
+        self.bytes -= replaced.map_or(0, |replaced| replaced.json_len());
         let of_namespace = self.of_namespaces.get(&change.key.namespace);
         self.log.write().push(change, self.bytes);
         self.newest.send_replace(revision);
