@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Event;
 use kube::api::Api;
 use reeve_api::names::{ENCRYPTION_SECRET, split_api_version};
 use reeve_runtime::definitions::{self, Crd, Definition};
-use reeve_runtime::dependencies::DependencyWatches;
+use reeve_runtime::dependencies::{DependencyWatches, ObjectForm};
 use reeve_runtime::discovery::Discovery;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Change, Store, Watch};
@@ -75,7 +75,9 @@ impl Caches {
             Reader::Templates(policy) => enqueues.templates.add(policy.clone()),
             Reader::Constraints(policy) => enqueues.constraints_changed(policy),
         });
-        let objects = objects.without_refusal_wakeups();
+        let objects = objects
+            .without_refusal_wakeups()
+            .with_form(ObjectForm::Text);
         let (managed, managed_watch) = Cluster::new(managed);
         let (hub, hub_watch) = hub.map(Cluster::new).unzip();
         let caches = Self {

@@ -51,6 +51,8 @@ pub use metrics::METRICS;
 pub async fn run(mut args: Args, stop: CancellationToken) -> Result<(), Error> {
     match args.command.take() {
         None => manager::run(args, stop).await,
-        Some(Command::TriggerUninstall(args)) => Ok(trigger_uninstall::run(args, stop).await?),
+        Some(Command::TriggerUninstall(args)) => {
+            Ok(Box::pin(trigger_uninstall::run(args, stop)).await?)
+        }
     }
 }

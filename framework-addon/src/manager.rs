@@ -41,6 +41,13 @@ const ADDON_LEASE: &str = "governance-policy-framework";
 
 /// Runs the add-on until `stop`, or until one of its tasks fails.
 pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
+    // Boxed: what the start needs is freed when it is over.
+    let manager = Box::pin(start(args, stop)).await?;
+    Ok(manager.run().await?)
+}
+
+/// Starts all tasks, once this process leads. A process that is stopped before has no reconcilers.
+async fn start(args: Args, stop: CancellationToken) -> Result<Manager, Error> {
     let mut manager = Manager::with_logging(&args.log, &args.in_process, stop)?;
     let settings = args.settings(|name| std::env::var(name).ok())?;
     log_ignored_flags(&args);
@@ -71,7 +78,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
             timings: LeaseTimings::CONTROLLER_RUNTIME,
         };
         if manager.elect(election).await? == Role::Stopped {
-            return Ok(manager.run().await?);
+            return Ok(manager);
         }
     }
     if let Some(lease) = lease {
@@ -89,7 +96,7 @@ pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
             });
     }
     reconcilers.start(queues, settings.workers, &caches, &mut manager);
-    Ok(manager.run().await?)
+    Ok(manager)
 }
 
 fn log_ignored_flags(args: &Args) {

@@ -7,10 +7,11 @@ use kube::Resource;
 use reeve_api::Policy;
 use reeve_api::names::POLICY_API_VERSION;
 use reeve_api::policy::{DetailsPerTemplate, PolicySpec, PolicyStatus};
+use reeve_runtime::interned::SharedValue;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// A policy whose spec and status stay untyped: a replica must not lose the fields of a newer release, and a spec that cannot be
+/// A policy whose spec and status stay untyped and are shared: a replica must not lose the fields of a newer release, and a spec that cannot be
 /// decoded must still be replicated.
 #[derive(Resource, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[resource(inherit = Policy)]
@@ -26,10 +27,10 @@ pub struct Replica {
     pub metadata: ObjectMeta,
     /// A [`PolicySpec`], perhaps with fields that this release does not know.
     #[serde(default)]
-    pub spec: Value,
+    pub spec: SharedValue,
     /// A [`PolicyStatus`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<Value>,
+    pub status: Option<SharedValue>,
 }
 
 fn api_version() -> String {
@@ -42,12 +43,12 @@ fn kind() -> String {
 
 impl Replica {
     /// A policy without a status.
-    pub fn new(metadata: ObjectMeta, spec: Value) -> Self {
+    pub fn new(metadata: ObjectMeta, spec: impl Into<SharedValue>) -> Self {
         Self {
             api_version: api_version(),
             kind: kind(),
             metadata,
-            spec,
+            spec: spec.into(),
             status: None,
         }
     }
@@ -64,12 +65,12 @@ impl Replica {
 
     /// The typed spec, or the decoding error.
     pub fn typed_spec(&self) -> Result<PolicySpec, serde_json::Error> {
-        PolicySpec::deserialize(&self.spec)
+        PolicySpec::deserialize(&*self.spec)
     }
 
     /// The typed status; an absent one is empty.
     pub fn typed_status(&self) -> Result<PolicyStatus, serde_json::Error> {
-        let status = self.status.as_ref().filter(|status| !status.is_null());
+        let status = self.status.as_deref().filter(|status| !status.is_null());
         status.map_or_else(|| Ok(PolicyStatus::default()), PolicyStatus::deserialize)
     }
 

@@ -86,6 +86,11 @@ impl InProcessServers {
         &self.component
     }
 
+    /// Whether requests to the server of a kubeconfig wait for nothing, so that one client serves all of a component.
+    pub(crate) fn has_unlimited(&self, kubeconfig: Option<&Path>) -> bool {
+        self.limits == RateLimits::Lifted && self.client_of(kubeconfig).is_some()
+    }
+
     fn client_of(&self, kubeconfig: Option<&Path>) -> Option<&Client> {
         let path = kubeconfig?;
         let (_, client) = self.servers.iter().find(|(known, _)| known == path)?;

@@ -18,6 +18,7 @@ pub mod finalizers;
 pub mod flags;
 pub mod guarded;
 mod hostname;
+pub mod interned;
 pub mod kinds;
 pub mod leader;
 pub mod logging;

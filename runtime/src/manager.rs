@@ -23,9 +23,12 @@
 //! # }
 //! ```
 
+use std::collections::HashMap;
 use std::fmt::Display;
+use std::path::PathBuf;
 
 use kube::Client;
+use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
 
 use crate::client::{self, ClientError, ClientOptions, InProcessServers};
@@ -114,6 +117,8 @@ pub struct Manager {
     events: EventBroadcasterMetrics,
     probes: Probes,
     fence: Fence,
+    /// The clients without a rate limit, by kubeconfig and user agent.
+    unlimited: Mutex<HashMap<(Option<PathBuf>, &'static str), Client>>,
 }
 
 impl Manager {
@@ -127,6 +132,7 @@ impl Manager {
             metrics,
             probes: Probes::default(),
             fence: Fence::default(),
+            unlimited: Mutex::default(),
         }
     }
 
@@ -155,9 +161,21 @@ impl Manager {
         self.tasks.stop()
     }
 
-    /// A client for the reconcilers: once leadership is lost, no request leaves it.
+    /// A client for the reconcilers: once leadership is lost, no request leaves it. Where there is no rate limit, all clients
+    /// of a server are one: each has a queue of requests, which takes some KiB.
     pub async fn client(&self, options: &ClientOptions) -> Result<Client, ManagerError> {
-        Ok(client::connect_fenced(options, &self.fence).await?)
+        let kubeconfig = options.kubeconfig.as_deref();
+        if !options.in_process.has_unlimited(kubeconfig) {
+            return Ok(client::connect_fenced(options, &self.fence).await?);
+        }
+        let of = (options.kubeconfig.clone(), options.user_agent);
+        let known = self.unlimited.lock().get(&of).cloned();
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let client = client::connect_fenced(options, &self.fence).await?;
+        self.unlimited.lock().insert(of, client.clone());
+        Ok(client)
     }
 
     /// A client for watches. Its rate limit is its own, so that no list waits behind writes, and a standby may use it.

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -69,8 +70,9 @@ impl Supervisor {
         task: &'static str,
         work: impl Future<Output = Result<(), E>> + Send + 'static,
     ) {
-        self.tasks
-            .spawn(async move { (task, work.await.map_err(|error| error.to_string())) });
+        // Mapped: an async block would have room for the future twice.
+        let ended = move |result: Result<(), E>| (task, result.map_err(|error| error.to_string()));
+        self.tasks.spawn(work.map(ended));
     }
 
     /// Starts a task that cannot fail.
@@ -79,10 +81,7 @@ impl Supervisor {
         task: &'static str,
         work: impl Future<Output = ()> + Send + 'static,
     ) {
-        self.tasks.spawn(async move {
-            work.await;
-            (task, Ok(()))
-        });
+        self.tasks.spawn(work.map(move |()| (task, Ok(()))));
     }
 
     /// Waits for the stop of the process or the end of a task, then ends the others. Returns at once when leadership

@@ -46,13 +46,20 @@ const LONGEST_RETRY: Duration = Duration::from_secs(10);
 /// Runs the controller until `stop`, or until one of its tasks fails; a sub-command until it is done.
 pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
     match args.command {
-        Some(Command::Controller(args)) => run_controller(*args, stop).await,
-        Some(Command::TriggerUninstall(args)) => trigger_uninstall::run(*args, stop).await,
+        Some(Command::Controller(args)) => {
+            // Boxed: what the start needs is freed when it is over.
+            let manager = Box::pin(start_controller(*args, stop)).await?;
+            Ok(manager.run().await?)
+        }
+        Some(Command::TriggerUninstall(args)) => {
+            Box::pin(trigger_uninstall::run(*args, stop)).await
+        }
         Some(Command::Unknown(_)) | None => Err(Error::Subcommand),
     }
 }
 
-async fn run_controller(args: ControllerArgs, stop: CancellationToken) -> Result<(), Error> {
+/// Starts all tasks, once this process leads. A process that is stopped before reconciles nothing.
+async fn start_controller(args: ControllerArgs, stop: CancellationToken) -> Result<Manager, Error> {
     let mut manager = Manager::with_logging(&args.log, &args.in_process, stop)?;
     let settings = Settings::from_args(&args)?;
     let options = ClientOptions {
@@ -109,7 +116,7 @@ async fn run_controller(args: ControllerArgs, stop: CancellationToken) -> Result
             timings: LeaseTimings::CONTROLLER_RUNTIME,
         };
         if manager.elect(election).await? == Role::Stopped {
-            return Ok(manager.run().await?);
+            return Ok(manager);
         }
     }
     if let (true, Some(own)) = (args.enable_lease, &settings.pod) {
@@ -143,7 +150,7 @@ async fn run_controller(args: ControllerArgs, stop: CancellationToken) -> Result
         operator_policies::start(&deps, settings, &queue, manager.tasks())?;
     }
     start_reconciler(deps, &queue, manager.tasks())?;
-    Ok(manager.run().await?)
+    Ok(manager)
 }
 
 fn operator_policy_settings(args: &ControllerArgs) -> operator_policy::Settings {

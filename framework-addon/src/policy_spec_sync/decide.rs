@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn drift_is_reverted_on_the_version_that_was_read() {
         let mut drifted = managed_policy();
-        drifted.spec = json!({"disabled": true});
+        drifted.spec = json!({"disabled": true}).into();
         drifted.metadata.annotations = of(&[("other", "y")]);
         drifted.metadata.finalizers = Some(vec!["managed/own".to_owned()]);
         let SpecAction::Update(updated) = decided(Some(hub_policy()), Some(drifted)) else {

@@ -81,7 +81,7 @@ impl WrittenStatuses {
         policy: &Replica,
         status: &Value,
     ) -> Result<bool, kube::Error> {
-        if same_status(policy.status.as_ref(), Some(status)) {
+        if same_status(policy.status.as_deref(), Some(status)) {
             return Ok(false);
         }
         let write = WrittenStatus::of(policy, status);
@@ -106,7 +106,7 @@ impl WrittenStatuses {
 
 /// A merge patch that replaces the whole status of the version that was read.
 fn replacement(policy: &Replica, status: &Value) -> Value {
-    let previous = policy.status.as_ref().and_then(Value::as_object);
+    let previous = policy.status.as_deref().and_then(Value::as_object);
     let gone = previous.into_iter().flatten().map(|(field, _)| field);
     let mut fields: Map<String, Value> = gone.map(|field| (field.clone(), Value::Null)).collect();
     let new = status.as_object().into_iter().flatten();
@@ -139,7 +139,7 @@ mod tests {
             ..ObjectMeta::default()
         };
         let mut policy = Replica::new(metadata, json!({}));
-        policy.status = Some(json!({"compliant": "Compliant", "details": [1], "odd": {}}));
+        policy.status = Some(json!({"compliant": "Compliant", "details": [1], "odd": {}}).into());
         let patch = replacement(&policy, &json!({"details": [2]}));
         let expected = json!({
             "metadata": {"resourceVersion": "7"},

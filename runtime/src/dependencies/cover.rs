@@ -13,21 +13,21 @@ pub enum Target {
     /// One object.
     Object {
         /// Its kind.
-        kind: ApiResource,
+        kind: Arc<ApiResource>,
         /// Its name.
         key: ObjectKey,
     },
     /// The objects of a name, in all namespaces.
     Named {
         /// Their kind.
-        kind: ApiResource,
+        kind: Arc<ApiResource>,
         /// Their name.
         name: String,
     },
     /// All objects of a kind in a namespace that match a selector.
     Selection {
         /// Their kind.
-        kind: ApiResource,
+        kind: Arc<ApiResource>,
         /// Their namespace; empty is everywhere.
         namespace: String,
         /// A label selector; empty is all.
@@ -39,7 +39,7 @@ pub enum Target {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Source {
     /// The kind.
-    pub kind: ApiResource,
+    pub kind: Arc<ApiResource>,
     /// The namespace; empty is everywhere.
     pub namespace: String,
     /// The objects that it selects.

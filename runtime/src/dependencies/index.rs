@@ -82,7 +82,7 @@ pub(super) struct Index<R, O> {
     now: Instant,
     sources: HashMap<Source, Watched<R, O>>,
     /// The keys of `sources`.
-    of_kind: HashMap<ApiResource, HashSet<Source>>,
+    of_kind: HashMap<Arc<ApiResource>, HashSet<Source>>,
     /// The source that answers each target that has readers.
     serving: HashMap<Target, Source>,
     readers: HashMap<R, (Round, HashMap<Target, Round>)>,
@@ -96,7 +96,7 @@ pub(super) struct Index<R, O> {
     /// Forbidden sources, with the time and the error.
     forbidden: HashMap<Source, (Instant, Lost)>,
     /// Kinds and namespaces of shared sources that were rejected, and when.
-    barred: HashMap<(ApiResource, String), Instant>,
+    barred: HashMap<(Arc<ApiResource>, String), Instant>,
     outputs: Vec<Output<R>>,
 }
 

@@ -31,6 +31,7 @@ use tokio::time::Instant;
 
 use crate::decode::DecodeError;
 use crate::discovery::ServedKind;
+use crate::interned;
 use crate::metrics::Metrics;
 use crate::object::ObjectKey;
 use crate::queue::Key;
@@ -69,6 +70,16 @@ pub enum ReadError {
 /// Returns the part of an object that is kept. It keeps the name, namespace, UID, resource version and labels.
 pub type Keep = fn(&ApiResource, Value) -> Value;
 
+/// The form in which objects are kept between reads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum ObjectForm {
+    /// A read copies nothing.
+    #[default]
+    Decoded,
+    /// Each read decodes its objects, which take about a fifth of the memory: for readers of few objects.
+    Text,
+}
+
 /// Watches on behalf of readers `R`; clones share them.
 pub struct DependencyWatches<R>(Arc<Inner<R>>);
 
@@ -88,6 +99,7 @@ struct Inner<R> {
 struct State<R> {
     index: Index<R, Kept>,
     running: HashMap<Source, AbortHandle>,
+    form: ObjectForm,
 }
 
 impl<R> Drop for Inner<R> {
@@ -107,6 +119,7 @@ impl<R: Key> DependencyWatches<R> {
             state: Mutex::new(State {
                 index: Index::new(Limits::default(), Instant::now()),
                 running: HashMap::new(),
+                form: ObjectForm::default(),
             }),
             changed: Notify::new(),
             enqueue: Box::new(enqueue),
@@ -118,6 +131,13 @@ impl<R: Key> DependencyWatches<R> {
     #[must_use]
     pub fn without_refusal_wakeups(self) -> Self {
         self.0.state.lock().index.echoes = false;
+        self
+    }
+
+    /// Objects that are delivered from now on are kept in this form.
+    #[must_use]
+    pub fn with_form(self, form: ObjectForm) -> Self {
+        self.0.state.lock().form = form;
         self
     }
 
@@ -177,9 +197,10 @@ impl<R: Key> DependencyWatches<R> {
 
     /// Removes from `objects` those of this kind that have readers.
     pub fn retain_unwatched(&self, kind: &ApiResource, objects: &mut Vec<ObjectKey>) {
+        let kind = interned::kind(kind);
         let state = self.0.state.lock();
         objects.retain(|key| {
-            let (kind, key) = (kind.clone(), key.clone());
+            let (kind, key) = (Arc::clone(&kind), key.clone());
             !state.index.is_read(&Target::Object { kind, key })
         });
     }
@@ -197,6 +218,7 @@ impl<R: Key> DependencyWatches<R> {
                         Arc::downgrade(&self.0),
                         self.0.client.clone(),
                         source.clone(),
+                        state.form,
                     ));
                     state.running.insert(source, watch.abort_handle());
                 }
@@ -232,8 +254,7 @@ impl<R: Key> Batch<R> {
     /// Reads one object; `None` if it does not exist. `namespace` is empty for cluster-scoped
     /// kinds. From now on a change of the object, its creation included, enqueues the reader.
     ///
-    /// The object is whole, `apiVersion` and `kind` included, less `metadata.managedFields`. It was
-    /// converted when it arrived: a read copies nothing.
+    /// The object is whole, `apiVersion` and `kind` included, less `metadata.managedFields`.
     pub async fn get(
         &self,
         kind: &ServedKind,
@@ -241,7 +262,7 @@ impl<R: Key> Batch<R> {
         name: &str,
     ) -> Result<Option<Arc<Value>>, ReadError> {
         let target = Target::Object {
-            kind: kind.resource.clone(),
+            kind: interned::kind(&kind.resource),
             key: ObjectKey::new(namespace, name),
         };
         Ok(self.read(kind, target).await?.into_iter().next())
@@ -255,7 +276,7 @@ impl<R: Key> Batch<R> {
         name: &str,
     ) -> Result<Option<Arc<Value>>, ReadError> {
         let target = Target::Named {
-            kind: kind.resource.clone(),
+            kind: interned::kind(&kind.resource),
             name: name.to_owned(),
         };
         Ok(self.read(kind, target).await?.into_iter().next())
@@ -270,7 +291,7 @@ impl<R: Key> Batch<R> {
         selector: &str,
     ) -> Result<Vec<Arc<Value>>, ReadError> {
         let target = Target::Selection {
-            kind: kind.resource.clone(),
+            kind: interned::kind(&kind.resource),
             namespace: namespace.to_owned(),
             selector: selector.to_owned(),
         };
@@ -291,7 +312,9 @@ impl<R: Key> Batch<R> {
                 .watches
                 .update(|index| index.read(&self.reader, &target))
             {
-                Answer::Known(objects) => return objects.iter().map(decoded).collect(),
+                Answer::Known(objects) => {
+                    return objects.iter().map(|kept| kept.decoded()).collect();
+                }
                 Answer::Lost(lost) => return Err(lost.into()),
                 Answer::Pending => changed.await,
             }
@@ -302,14 +325,6 @@ impl<R: Key> Batch<R> {
     /// without this keeps everything, which is safe, but costs more.
     pub fn end(self) {
         self.watches.update(|index| index.end(&self.reader));
-    }
-}
-
-/// An undecodable object is not absent: a read of it, or of a selection with it, fails.
-fn decoded(kept: &Arc<Kept>) -> Result<Arc<Value>, ReadError> {
-    match &**kept {
-        Kept::Object(object) => Ok(Arc::clone(object)),
-        Kept::Undecodable(object) => Err(object.error.clone()),
     }
 }
 

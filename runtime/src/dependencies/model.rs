@@ -47,14 +47,14 @@ fn key((place, name): Id) -> ObjectKey {
     ObjectKey::new(namespace(place), format!("o{name}"))
 }
 
-fn kind() -> ApiResource {
-    ApiResource {
+fn kind() -> Arc<ApiResource> {
+    Arc::new(ApiResource {
         group: String::new(),
         version: "v1".to_owned(),
         api_version: "v1".to_owned(),
         kind: "Thing".to_owned(),
         plural: "things".to_owned(),
-    }
+    })
 }
 
 #[derive(Clone, Debug)]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use super::watched::Versioned;
-use super::{Keep, ReadError};
+use super::{Keep, ObjectForm, ReadError};
 use crate::decode::{self, DecodeError};
 use crate::guarded::{self, Unmanaged};
 use crate::object::ObjectKey;
@@ -30,8 +30,21 @@ pub(super) struct Plain {
 pub(super) enum Kept {
     /// The object.
     Object(Arc<Value>),
+    /// The object as text.
+    Text(Box<Text>),
     /// It exists, and its JSON cannot be decoded.
     Undecodable(Box<Undecodable>),
+}
+
+/// An object that each read decodes.
+#[derive(Clone, Debug)]
+pub(super) struct Text {
+    kind: Arc<ApiResource>,
+    key: ObjectKey,
+    uid: Option<Box<str>>,
+    version: Option<Box<str>>,
+    labels: Box<[(Box<str>, Box<str>)]>,
+    json: Box<str>,
 }
 
 /// An object whose JSON cannot be decoded.
@@ -44,7 +57,7 @@ pub(super) struct Undecodable {
 
 impl Plain {
     /// The part to keep of the JSON with its kind, which the items of a list lack.
-    pub(super) fn of_kind(self, kind: &ApiResource, keep: Keep) -> Kept {
+    pub(super) fn of_kind(self, kind: &Arc<ApiResource>, keep: Keep, form: ObjectForm) -> Kept {
         let mut json = match self.json {
             Ok(json) => json,
             Err(reason) => {
@@ -62,7 +75,53 @@ impl Plain {
             fields.insert("apiVersion".to_owned(), text(&kind.api_version));
             fields.insert("kind".to_owned(), text(&kind.kind));
         }
-        Kept::Object(Arc::new(keep(kind, json)))
+        let json = keep(kind, json);
+        match form {
+            ObjectForm::Decoded => Kept::Object(Arc::new(json)),
+            ObjectForm::Text => Kept::Text(Box::new(Text::new(kind, &json))),
+        }
+    }
+}
+
+impl Text {
+    fn new(kind: &Arc<ApiResource>, object: &Value) -> Self {
+        let text = |field| metadata_text(object, field).map(Box::from);
+        let labels = object
+            .pointer("/metadata/labels")
+            .and_then(Value::as_object);
+        let labels = labels.into_iter().flatten();
+        let text_of =
+            |(key, value): (&String, &Value)| Some((key.as_str().into(), value.as_str()?.into()));
+        Self {
+            kind: Arc::clone(kind),
+            key: key_of(object),
+            uid: text("uid"),
+            version: text("resourceVersion"),
+            labels: labels.filter_map(text_of).collect(),
+            json: object.to_string().into(),
+        }
+    }
+
+    fn decoded(&self) -> Result<Arc<Value>, ReadError> {
+        let object = decode::tree(&self.json);
+        object
+            .map(Arc::new)
+            .map_err(|reason| ReadError::Undecodable {
+                kind: self.kind.kind.clone(),
+                object: self.key.clone(),
+                reason,
+            })
+    }
+}
+
+impl Kept {
+    /// The object. One that is undecodable is not absent: a read of it, or of a selection with it, fails.
+    pub(super) fn decoded(&self) -> Result<Arc<Value>, ReadError> {
+        match self {
+            Self::Object(object) => Ok(Arc::clone(object)),
+            Self::Text(text) => text.decoded(),
+            Self::Undecodable(object) => Err(object.error.clone()),
+        }
     }
 }
 
@@ -120,10 +179,8 @@ impl Resource for Plain {
 impl Versioned for Kept {
     fn key(&self) -> ObjectKey {
         match self {
-            Self::Object(json) => {
-                let text = |field| metadata_text(json, field).unwrap_or_default();
-                ObjectKey::new(text("namespace"), text("name"))
-            }
+            Self::Object(json) => key_of(json),
+            Self::Text(text) => text.key.clone(),
             Self::Undecodable(object) => ObjectKey::of_metadata(&object.metadata),
         }
     }
@@ -134,6 +191,7 @@ impl Versioned for Kept {
                 let text = |field| metadata_text(json, field);
                 (text("uid"), text("resourceVersion"))
             }
+            Self::Text(text) => (text.uid.as_deref(), text.version.as_deref()),
             Self::Undecodable(object) => {
                 let metadata = &object.metadata;
                 let version = metadata.resource_version.as_deref();
@@ -145,12 +203,21 @@ impl Versioned for Kept {
     fn label(&self, name: &str) -> Option<&str> {
         match self {
             Self::Object(json) => json.get("metadata")?.get("labels")?.get(name)?.as_str(),
+            Self::Text(text) => {
+                let (_, value) = text.labels.iter().find(|(known, _)| **known == *name)?;
+                Some(value)
+            }
             Self::Undecodable(object) => {
                 let label = object.metadata.labels.as_ref()?.get(name)?;
                 Some(label)
             }
         }
     }
+}
+
+fn key_of(object: &Value) -> ObjectKey {
+    let text = |field| metadata_text(object, field).unwrap_or_default();
+    ObjectKey::new(text("namespace"), text("name"))
 }
 
 fn metadata_text<'a>(object: &'a Value, field: &str) -> Option<&'a str> {
@@ -162,6 +229,44 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    fn config_maps() -> Arc<ApiResource> {
+        Arc::new(ApiResource {
+            group: String::new(),
+            version: "v1".to_owned(),
+            api_version: "v1".to_owned(),
+            kind: "ConfigMap".to_owned(),
+            plural: "configmaps".to_owned(),
+        })
+    }
+
+    #[test]
+    fn object_kept_as_text_answers_like_decoded_one() {
+        let sent = json!({
+            "metadata": {
+                "name": "a", "namespace": "n", "uid": "u", "resourceVersion": "7",
+                "labels": {"app": "x", "tier": "y"},
+            },
+            "data": {"k": "v"},
+        });
+        let kept = |form| {
+            Plain::deserialize(sent.clone()).unwrap().of_kind(
+                &config_maps(),
+                |_, object| object,
+                form,
+            )
+        };
+        let (text, decoded) = (kept(ObjectForm::Text), kept(ObjectForm::Decoded));
+        assert!(matches!(text, Kept::Text(_)), "{text:?}");
+        assert_eq!(
+            (text.key(), text.version()),
+            (decoded.key(), decoded.version())
+        );
+        for label in ["app", "tier", "other"] {
+            assert_eq!(text.label(label), decoded.label(label), "{label}");
+        }
+        assert_eq!(text.decoded().unwrap(), decoded.decoded().unwrap());
+    }
+
     #[test]
     fn managed_fields_are_dropped_and_kind_is_added() {
         let metadata = json!({
@@ -172,14 +277,8 @@ mod tests {
         sent["metadata"]["managedFields"] = json!([{"manager": "m"}]);
         let plain = Plain::deserialize(sent).unwrap();
         assert_eq!(ObjectKey::of(&plain), ObjectKey::new("n", "a"));
-        let kind = ApiResource {
-            group: String::new(),
-            version: "v1".to_owned(),
-            api_version: "v1".to_owned(),
-            kind: "ConfigMap".to_owned(),
-            plural: "configmaps".to_owned(),
-        };
-        let kept = plain.of_kind(&kind, |_, object| object);
+        let kind = config_maps();
+        let kept = plain.of_kind(&kind, |_, object| object, ObjectForm::Decoded);
         assert_eq!(kept.key(), ObjectKey::new("n", "a"));
         assert_eq!(kept.version(), (Some("u"), Some("7")));
         let Kept::Object(json) = kept else {

@@ -31,13 +31,13 @@ impl Versioned for Thing {
 
 pub(super) fn object(name: &str) -> Target {
     Target::Object {
-        kind: ApiResource {
+        kind: Arc::new(ApiResource {
             group: String::new(),
             version: "v1".to_owned(),
             api_version: "v1".to_owned(),
             kind: "Thing".to_owned(),
             plural: "things".to_owned(),
-        },
+        }),
         key: ObjectKey::new("n", name),
     }
 }

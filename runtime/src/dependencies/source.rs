@@ -9,16 +9,22 @@ use kube::runtime::watcher;
 
 use super::cover::{Filter, Lost, Source};
 use super::plain::{Kept, Plain};
-use super::{DependencyWatches, Inner};
+use super::{DependencyWatches, Inner, ObjectForm};
 use crate::object::{ObjectKey, StatusReason};
 use crate::queue::Key;
 use crate::{metrics, relist};
 
 /// Watches until aborted. Ends by itself only when the watches are gone or the source is lost.
-pub(super) async fn watch<R: Key>(inner: Weak<Inner<R>>, client: Client, source: Source) {
+pub(super) async fn watch<R: Key>(
+    inner: Weak<Inner<R>>,
+    client: Client,
+    source: Source,
+    form: ObjectForm,
+) {
     let mut report = Report {
         inner,
         source,
+        form,
         finished: false,
     };
     report.run(client).await;
@@ -28,6 +34,7 @@ pub(super) async fn watch<R: Key>(inner: Weak<Inner<R>>, client: Client, source:
 struct Report<R: Key> {
     inner: Weak<Inner<R>>,
     source: Source,
+    form: ObjectForm,
     finished: bool,
 }
 
@@ -46,10 +53,11 @@ impl<R: Key> Drop for Report<R> {
 
 impl<R: Key> Report<R> {
     async fn run(&self, client: Client) {
+        let kind = &*self.source.kind;
         let api: Api<Plain> = if self.source.namespace.is_empty() {
-            Api::all_with(client, &self.source.kind)
+            Api::all_with(client, kind)
         } else {
-            Api::namespaced_with(client, &self.source.namespace, &self.source.kind)
+            Api::namespaced_with(client, &self.source.namespace, kind)
         };
         let config = match &self.source.filter {
             Filter::Name(name) => {
@@ -87,7 +95,7 @@ impl<R: Key> Report<R> {
         watches.apply(|index| match event {
             watcher::Event::Init => index.listing(source),
             watcher::Event::InitApply(object) | watcher::Event::Apply(object) => {
-                let object = object.of_kind(&source.kind, index.keep);
+                let object = object.of_kind(&source.kind, index.keep, self.form);
                 if let Kept::Undecodable(object) = &object {
                     metrics::undecodable(&source.kind.kind);
                     tracing::error!(error = %object.error, "cannot decode object");

@@ -130,7 +130,8 @@ impl EventCreator {
             tokio::select! {
                 () = stop.cancelled() => return,
                 event = waiting.recv() => match event {
-                    Some(event) => self.create(&event).await,
+                    // Boxed: most of the time nothing is created, and a request is large.
+                    Some(event) => Box::pin(self.create(&event)).await,
                     // The senders live as long as the process works.
                     None => return stop.cancelled().await,
                 },
@@ -138,7 +139,7 @@ impl EventCreator {
                 () = due => {
                     let combined = self.holding.correlator.lock().take_due(Instant::now());
                     for event in combined {
-                        self.create(&event).await;
+                        Box::pin(self.create(&event)).await;
                     }
                 }
             }
