@@ -109,6 +109,8 @@ pub struct Member {
     pub server: Server,
     /// The listener of the server.
     pub listener: Listener,
+    /// An in-process client with all access, which all controllers share: the queue of each client takes some KiB.
+    client: Client,
     /// The kubeconfig of this process's controllers. It has no credential.
     pub kubeconfig: PathBuf,
     /// The CA of the server and its clients. Each member has its own, so that a client certificate of one cluster is
@@ -119,7 +121,7 @@ pub struct Member {
 impl Member {
     /// An in-process client with all access.
     pub fn client(&self) -> Client {
-        Client::new(self.server.service(Identity::admin()), "default")
+        self.client.clone()
     }
 }
 
@@ -262,6 +264,7 @@ impl Members {
         })?;
         Ok(Member {
             name: name.to_owned(),
+            client: Client::new(server.service(Identity::admin()), "default"),
             server,
             listener,
             kubeconfig: path,
