@@ -19,7 +19,7 @@ use crate::value::Value;
 use compose::Document;
 use error::Dialect;
 
-pub use decode::{OnPlace, PathSegment, Place};
+pub use decode::{Field, OnPlace, PathSegment, Place, StructType, Type};
 pub use encode::{Charge, QuotedAction, Quoting, TemplateStyle, TemplateYaml, find_actions};
 pub use error::YamlError;
 
@@ -35,6 +35,25 @@ pub fn decode(text: &[u8]) -> Result<Value, YamlError> {
         Some(document) => decode::decode(&document, None),
         None => Ok(Value::Nil),
     }
+}
+
+/// Reads all documents of a stream, each as [`decode`] does.
+pub fn decode_all(text: &[u8]) -> Result<Vec<Value>, YamlError> {
+    let (documents, roots) = Document::read_all(text, Dialect::V3)?;
+    roots
+        .into_iter()
+        .map(|root| decode::decode_root(&documents, root, None))
+        .collect()
+}
+
+/// Reads the first document as the `Decoder` of `gopkg.in/yaml.v3` reads it into a type, with unknown fields forbidden. `None` when
+/// there is no document.
+///
+/// A struct becomes a `map[string]interface {}` of the fields that the document has. Null is as good as absent.
+pub fn decode_typed(text: &[u8], of: Type) -> Result<Option<Value>, YamlError> {
+    Document::read(text, Dialect::V3)?
+        .map(|document| decode::decode_typed(&document, of))
+        .transpose()
 }
 
 /// Like [`decode`]; calls `on_place` with the position in the text of each scalar of the result, keys and values.

@@ -314,7 +314,9 @@ impl Map {
         })
     }
 
-    pub(super) fn deep_copy(&self) -> Self {
+    /// A copy that shares no map with this one.
+    #[must_use]
+    pub fn deep_copy(&self) -> Self {
         if let Some(source) = self.untouched_source() {
             return Self::backed_by(source);
         }

@@ -57,7 +57,7 @@ impl Node {
     }
 }
 
-/// The first document of a stream.
+/// The first document of a stream, or all of them.
 #[derive(Debug)]
 pub struct Document {
     nodes: Vec<Node>,
@@ -68,15 +68,7 @@ pub struct Document {
 impl Document {
     /// Reads the first document; the root is the first node. `None` when there is no document.
     pub fn read(text: &[u8], dialect: Dialect) -> Result<Option<Self>, YamlError> {
-        let mut composer = Composer {
-            parser: Parser::new(text, dialect),
-            document: Self {
-                nodes: Vec::new(),
-                dialect,
-            },
-            anchors: HashMap::new(),
-            open: Vec::new(),
-        };
+        let mut composer = Composer::new(text, dialect);
         composer.next()?; // the start of the stream
         if let EventKind::StreamEnd = composer.next()?.kind {
             return Ok(None);
@@ -84,6 +76,19 @@ impl Document {
         composer.root()?;
         composer.next()?; // the end of the document, which may be missing
         Ok(Some(composer.document))
+    }
+
+    /// Reads all documents of a stream; returns the roots. Anchors hold for the documents behind them, too.
+    pub fn read_all(text: &[u8], dialect: Dialect) -> Result<(Self, Vec<NodeId>), YamlError> {
+        let mut composer = Composer::new(text, dialect);
+        let mut roots = Vec::new();
+        composer.next()?; // the start of the stream
+        while !matches!(composer.next()?.kind, EventKind::StreamEnd) {
+            roots.push(composer.document.nodes.len());
+            composer.root()?;
+            composer.next()?; // the end of the document
+        }
+        Ok((composer.document, roots))
     }
 
     /// A node.
@@ -100,7 +105,19 @@ struct Composer<'a> {
     open: Vec<NodeId>,
 }
 
-impl Composer<'_> {
+impl<'a> Composer<'a> {
+    fn new(text: &'a [u8], dialect: Dialect) -> Self {
+        Self {
+            parser: Parser::new(text, dialect),
+            document: Document {
+                nodes: Vec::new(),
+                dialect,
+            },
+            anchors: HashMap::new(),
+            open: Vec::new(),
+        }
+    }
+
     fn next(&mut self) -> Result<Event, YamlError> {
         let dialect = self.document.dialect;
         self.parser

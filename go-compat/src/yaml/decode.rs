@@ -4,6 +4,7 @@
 
 mod mapping;
 mod sigs;
+mod typed;
 
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -21,6 +22,8 @@ use crate::value::{Key, Map, Value};
 
 use mapping::MapFrame;
 pub(super) use sigs::to_json_object;
+pub(super) use typed::decode_typed;
+pub use typed::{Field, StructType, Type};
 
 /// Above this many, further errors of one document are not kept.
 const MAX_ERRORS: usize = 1000;
@@ -113,26 +116,18 @@ pub(super) fn decode(
     document: &Document,
     on_place: Option<OnPlace<'_>>,
 ) -> Result<Value, YamlError> {
-    let mut decoder = Decoder {
-        document,
-        stack: Vec::new(),
-        depth: 0,
-        aliases: HashSet::new(),
-        alias_depth: 0,
-        decoded: 0,
-        decoded_by_alias: 0,
-        aliased: 0,
-        merged: None,
-        errors: Vec::new(),
-        on_place,
-        path: Vec::new(),
-    };
-    let value = decoder.run()?;
-    if decoder.errors.is_empty() {
-        Ok(value.unwrap_or(Value::Nil))
-    } else {
-        Err(YamlError::Parts(decoder.errors))
-    }
+    decode_root(document, 0, on_place)
+}
+
+/// Decodes the document of a stream that has this root.
+pub(super) fn decode_root(
+    document: &Document,
+    root: NodeId,
+    on_place: Option<OnPlace<'_>>,
+) -> Result<Value, YamlError> {
+    let mut decoder = Decoder::new(document, on_place);
+    let value = decoder.run(root, Target::Any)?;
+    decoder.end(value)
 }
 
 fn excessive() -> YamlError {
@@ -143,9 +138,35 @@ fn missing() -> YamlError {
     YamlError::text("unknown problem parsing YAML content")
 }
 
-impl<'d> Decoder<'d, '_> {
-    fn run(&mut self) -> Result<Outcome, YamlError> {
-        let mut step = Step::Begin(0, Target::Any);
+impl<'d, 'p> Decoder<'d, 'p> {
+    fn new(document: &'d Document, on_place: Option<OnPlace<'p>>) -> Self {
+        Self {
+            document,
+            stack: Vec::new(),
+            depth: 0,
+            aliases: HashSet::new(),
+            alias_depth: 0,
+            decoded: 0,
+            decoded_by_alias: 0,
+            aliased: 0,
+            merged: None,
+            errors: Vec::new(),
+            on_place,
+            path: Vec::new(),
+        }
+    }
+
+    /// The result, if nothing was noted as an error.
+    fn end(self, outcome: Outcome) -> Result<Value, YamlError> {
+        if self.errors.is_empty() {
+            Ok(outcome.unwrap_or(Value::Nil))
+        } else {
+            Err(YamlError::Parts(self.errors))
+        }
+    }
+
+    fn run(&mut self, root: NodeId, target: Target) -> Result<Outcome, YamlError> {
+        let mut step = Step::Begin(root, target);
         loop {
             step = match step {
                 Step::Begin(node, target) => self.begin(node, target)?,
@@ -349,6 +370,11 @@ impl<'d> Decoder<'d, '_> {
             Target::Into(map) => map.type_name(),
             Target::Any | Target::Text => "string".into(),
         };
+        self.mismatch(node, tag, &type_name);
+    }
+
+    /// Notes that a node cannot become a value of a type.
+    fn mismatch(&mut self, node: &Node, tag: &str, type_name: &str) {
         let tag = if node.tag.is_empty() { tag } else { &node.tag };
         let value = match (tag, node.value()) {
             ("!!seq" | "!!map", _) => String::new(),

@@ -269,7 +269,7 @@ impl<'a, E: From<YamlError>> Emitter<'a, E> {
             Value::Struct(value) => {
                 let fields = value.fields().iter();
                 let entries = fields
-                    .map(|(name, value)| (Key::Str(name.to_lowercase().into()), value.clone()))
+                    .map(|(name, value)| (Key::Str(field_key(name).into()), value.clone()))
                     .collect();
                 self.begin_mapping(entries, place)?;
             }
@@ -385,5 +385,15 @@ fn string(bytes: &Str, dialect: Dialect) -> Scalar {
         text,
         wanted,
         binary,
+    }
+}
+
+/// The key of a struct's field. One without a tag has its name in small letters; an exported name begins with a capital, so one that does
+/// not is a tag.
+fn field_key(name: &str) -> String {
+    if name.starts_with(char::is_uppercase) {
+        name.to_lowercase()
+    } else {
+        name.to_owned()
     }
 }

@@ -50,7 +50,7 @@ impl MapFrame {
     }
 }
 
-fn no_map() -> YamlError {
+pub(super) fn no_map() -> YamlError {
     YamlError::text("map merge requires map or sequence of maps as the value")
 }
 
