@@ -65,6 +65,24 @@ fn text<'a>(object: &'a DynamicObject, pointer: &str) -> Option<&'a str> {
     object.data.pointer(pointer).and_then(Value::as_str)
 }
 
+/// What is edited in root policies.
+const SEVERITY: &str = "/spec/policy-templates/1/objectDefinition/spec/severity";
+
+/// Watches policies for what the measurements look at.
+fn observe(api: Api<DynamicObject>) -> Observed {
+    Observed::start_with(api, |mut object| {
+        let severity = text(&object, SEVERITY).unwrap_or_default().to_owned();
+        let compliant = text(&object, "/status/compliant").map(str::to_owned);
+        let none = json!({});
+        let templates = json!([none, {"objectDefinition": {"spec": {"severity": severity}}}]);
+        object.data =
+            json!({"spec": {"policy-templates": templates}, "status": {"compliant": compliant}});
+        object.metadata.managed_fields = None;
+        object.metadata.annotations = None;
+        object
+    })
+}
+
 /// The start of the program, over roots that nothing binds.
 pub(crate) async fn settle(plane: &Plane, program: &Program) -> Result<()> {
     until_quiet(plane, program.name()).await?;
@@ -74,7 +92,7 @@ pub(crate) async fn settle(plane: &Plane, program: &Program) -> Result<()> {
 
 pub(crate) async fn propagate(plane: &Plane, program: &Program, size: Size) -> Result<Duration> {
     let phase = Phase::start(plane, program)?;
-    let mut observed = Observed::start(all(plane));
+    let mut observed = observe(all(plane));
     let started = Instant::now();
     let binding: DynamicObject = serde_json::from_value(objects::binding(size))?;
     bindings(plane)
@@ -87,11 +105,10 @@ pub(crate) async fn propagate(plane: &Plane, program: &Program, size: Size) -> R
 
 pub(crate) async fn edit(plane: &Plane, program: &Program, size: Size) -> Result<Duration> {
     let phase = Phase::start(plane, program)?;
-    let mut observed = Observed::start(all(plane));
+    let mut observed = observe(all(plane));
     let started = Instant::now();
     objects::each(0..size.policies, |number| async move {
-        let at = "/spec/policy-templates/1/objectDefinition/spec/severity";
-        let patch = json!([{"op": "replace", "path": at, "value": "high"}]);
+        let patch = json!([{"op": "replace", "path": SEVERITY, "value": "high"}]);
         let patch = Patch::Json::<()>(serde_json::from_value(patch)?);
         let name = root(number);
         roots(plane)
@@ -100,10 +117,7 @@ pub(crate) async fn edit(plane: &Plane, program: &Program, size: Size) -> Result
         Ok(())
     })
     .await?;
-    let edited = |object: &DynamicObject| {
-        let at = "/spec/policy-templates/1/objectDefinition/spec/severity";
-        text(object, at) == Some("high")
-    };
+    let edited = |object: &DynamicObject| text(object, SEVERITY) == Some("high");
     let last = until_all(&mut observed, size.pairs(), edited).await?;
     println!("{:.2} s", (last - started).as_secs_f64());
     phase.end().await
@@ -111,7 +125,7 @@ pub(crate) async fn edit(plane: &Plane, program: &Program, size: Size) -> Result
 
 pub(crate) async fn answer(plane: &Plane, program: &Program, size: Size) -> Result<Duration> {
     let phase = Phase::start(plane, program)?;
-    let mut observed = Observed::start(roots(plane));
+    let mut observed = observe(roots(plane));
     let started = Instant::now();
     // Cluster by cluster, as clusters answer.
     let pairs =
@@ -151,7 +165,7 @@ pub(crate) async fn flips(
     flips: Flips,
 ) -> Result<()> {
     let phase = Phase::start(plane, program)?;
-    let mut observed = Observed::start(all(plane));
+    let mut observed = observe(all(plane));
     let mut took = Vec::new();
     let noise = noise(plane, size, flips.load);
     let measured = async {

@@ -32,6 +32,12 @@ impl Drop for Observed {
 impl Observed {
     /// Starts to watch.
     pub fn start(api: Api<DynamicObject>) -> Self {
+        Self::start_with(api, |object| object)
+    }
+
+    /// Starts to watch, and keeps of each object what `keep` returns: a measurement may look at what it has seen much later, when
+    /// whole objects would take gigabytes.
+    pub fn start_with(api: Api<DynamicObject>, keep: fn(DynamicObject) -> DynamicObject) -> Self {
         let (sender, seen) = mpsc::unbounded_channel();
         let task = tokio::spawn(async move {
             let mut events = pin!(
@@ -43,7 +49,7 @@ impl Observed {
                 let Ok(object) = event else { continue };
                 let seen = Seen {
                     at: Instant::now(),
-                    object,
+                    object: keep(object),
                 };
                 if sender.send(seen).is_err() {
                     return;
