@@ -2,6 +2,7 @@
 //! sub-commands.
 
 mod apiserver;
+mod generate;
 mod output;
 mod up;
 
@@ -53,12 +54,16 @@ enum Component {
     /// A hub and managed clusters in this process, with every controller: to try, to teach, to test.
     #[command(name = "up")]
     Up(up::Args),
+    /// Generates policies, placements and bindings from manifests and a short document.
+    #[command(name = "generate", disable_help_flag = true)]
+    Generate(generate::Args),
 }
 
 const PROPAGATOR: &str = "governance-policy-propagator";
 const FRAMEWORK_ADDON: &str = "governance-policy-framework-addon";
 const CONFIG_POLICY_CONTROLLER: &str = "config-policy-controller";
 const ADDON_CONTROLLER: &str = "governance-policy-addon-controller";
+const GENERATOR: &str = reeve_policy_generator::PROGRAM;
 
 /// Runs the command of the arguments. The first argument is the name of the program.
 pub fn main(args: Vec<OsString>) -> ExitCode {
@@ -79,6 +84,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             let args = reeve_addon_controller::with_hyphens(args);
             Component::AddonController(reeve_addon_controller::Args::parse_from(args))
         }
+        Some(GENERATOR) => Component::Generate(generate::Args::of_program(args)),
         _ => Reeve::parse_from(args).component,
     };
     match run(component) {
@@ -135,6 +141,7 @@ async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode
         Component::AddonController(args) => reeve_addon_controller::run(args, stop).await?,
         Component::Apiserver(args) => apiserver::run(args, stop).await?,
         Component::Up(args) => return up::run(args, stop).await,
+        Component::Generate(args) => return generate::run(&args),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -195,7 +202,8 @@ mod tests {
                 CONFIG_POLICY_CONTROLLER,
                 ADDON_CONTROLLER,
                 "apiserver",
-                "up"
+                "up",
+                "generate"
             ]
         );
         let parsed = Reeve::try_parse_from(["reeve", "propagator", "--leader-elect=false"]);

@@ -12,6 +12,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-go-compat", &[]),
     ("reeve-apiserver", &["reeve-go-compat"]),
     ("reeve-templates-engine", &["reeve-go-compat"]),
+    ("reeve-policy-generator", &["reeve-go-compat"]),
     ("reeve-runtime", &["reeve-api", "reeve-go-compat"]),
     (
         "reeve-template-reads",
@@ -58,6 +59,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
             "reeve-apiserver",
             "reeve-fleet",
             "reeve-runtime",
+            "reeve-policy-generator",
             "reeve-propagator",
             "reeve-framework-addon",
             "reeve-addon-controller",

@@ -1,0 +1,47 @@
+//! `reeve generate`, and the program `PolicyGenerator`.
+
+use std::ffi::OsString;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+use anyhow::{Context as _, Result};
+use reeve_policy_generator::Environment;
+
+/// The arguments are the program's own: kustomize and scripts expect its texts and exit codes.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The configuration files, and --debug, --help or --version
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "FILE"
+    )]
+    arguments: Vec<OsString>,
+}
+
+impl Args {
+    /// The arguments of the program `PolicyGenerator`, of which the first is its name.
+    pub(crate) fn of_program(args: Vec<OsString>) -> Self {
+        Self {
+            arguments: args.into_iter().skip(1).collect(),
+        }
+    }
+}
+
+/// Generates, prints, and returns the program's exit code.
+pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+    let dir = std::env::current_dir().context("failed to determine the current directory")?;
+    let environment = Environment::from_variables(|name| std::env::var(name).ok());
+    let arguments = args.arguments.iter();
+    let arguments: Vec<String> = arguments
+        .map(|argument| argument.to_string_lossy().into_owned())
+        .collect();
+    let outcome = reeve_policy_generator::run(&arguments, &dir, environment);
+    // The reader of errors may be gone, which is no reason to fail.
+    let _ = std::io::stderr().write_all(outcome.stderr.as_bytes());
+    std::io::stdout()
+        .write_all(&outcome.stdout)
+        .and_then(|()| std::io::stdout().flush())
+        .context("cannot write the output")?;
+    Ok(ExitCode::from(outcome.code))
+}

@@ -1,0 +1,179 @@
+//! The command line of the program.
+
+use std::fmt::Write as _;
+use std::path::Path;
+
+use crate::Prepared;
+use crate::error::Error;
+use crate::manifests::Switches;
+use crate::messages;
+use crate::paths::Base;
+
+/// The name of the program, by which kustomize finds it.
+pub const PROGRAM: &str = "PolicyGenerator";
+
+const USAGE: &str = "Usage: PolicyGenerator [flags] <policy-generator-config-file>...\n";
+const FLAGS: &str = "Flags:
+      --debug     Print errors as a panic
+  -h, --help      Print the help message
+      --version   Print the version of the generator
+";
+
+/// The environment of the process, as far as it matters.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Environment {
+    /// `POLICY_GEN_ENABLE_HELM`
+    pub enable_helm: bool,
+    /// `POLICY_GEN_DISABLE_LOAD_RESTRICTORS`
+    pub disable_load_restrictors: bool,
+}
+
+impl Environment {
+    /// Reads the variables; only `true` counts.
+    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
+        let is_true = |name| variable(name).as_deref() == Some("true");
+        Self {
+            enable_helm: is_true("POLICY_GEN_ENABLE_HELM"),
+            disable_load_restrictors: is_true("POLICY_GEN_DISABLE_LOAD_RESTRICTORS"),
+        }
+    }
+}
+
+/// What the program prints, and its exit code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// Everything for the standard output.
+    pub stdout: Vec<u8>,
+    /// Everything for the standard error.
+    pub stderr: String,
+    /// The exit code.
+    pub code: u8,
+}
+
+/// Runs the program with its arguments in a working directory. Nothing is written to the standard output if one file fails.
+pub fn run(arguments: &[String], dir: &Path, environment: Environment) -> Outcome {
+    let request = match parse(arguments) {
+        Ok(request) => request,
+        Err(error) => return usage(2, Some(&error)),
+    };
+    let (files, debug) = match request {
+        Request::Help => return usage(0, None),
+        Request::Version => {
+            return Outcome {
+                stdout: format!("{}\n", env!("CARGO_PKG_VERSION")).into_bytes(),
+                ..Outcome::default()
+            };
+        }
+        Request::Files(files, _) if files.is_empty() => {
+            return usage(2, Some(&format!("error: {}", messages::NO_CONFIG_FILES)));
+        }
+        Request::Files(files, debug) => (files, debug),
+    };
+    let switches = Switches {
+        helm: environment.enable_helm,
+        unrestricted: environment.disable_load_restrictors,
+    };
+    let mut outcome = Outcome::default();
+    match generate_all(&files, dir, switches, &mut outcome.stderr) {
+        Ok(output) => outcome.stdout = output,
+        Err(error) if debug => {
+            let _ = writeln!(outcome.stderr, "panic: {error}");
+            outcome.code = 2;
+        }
+        Err(error) => {
+            let _ = writeln!(outcome.stderr, "{error}");
+            outcome.code = 1;
+        }
+    }
+    outcome
+}
+
+fn generate_all(
+    files: &[&str],
+    dir: &Path,
+    switches: Switches,
+    warnings: &mut String,
+) -> Result<Vec<u8>, Error> {
+    let base = Base::new(dir)?;
+    let mut output = Vec::new();
+    for file in files {
+        let unreadable = |error: &std::io::Error| {
+            let operation = if error.kind() == std::io::ErrorKind::IsADirectory {
+                "read"
+            } else {
+                "open"
+            };
+            Error::new(messages::unreadable_file(
+                file,
+                operation,
+                &messages::io(error),
+            ))
+        };
+        let text = std::fs::read(base.join(file)).map_err(|error| unreadable(&error))?;
+        let prepared = Prepared::read(&text, &base)
+            .map_err(|error| error.within(messages::in_configuration(file)))?;
+        for warning in prepared.warnings() {
+            let _ = writeln!(warnings, "{}", messages::warning(file, warning));
+        }
+        let generated = prepared
+            .generate(&base, switches)
+            .map_err(|error| error.within(messages::in_generation(file)))?;
+        output.extend(generated);
+    }
+    Ok(output)
+}
+
+enum Request<'a> {
+    Help,
+    Version,
+    /// Configuration files, and whether errors are panics.
+    Files(Vec<&'a str>, bool),
+}
+
+fn parse(arguments: &[String]) -> Result<Request<'_>, String> {
+    let mut files = Vec::new();
+    let mut debug = false;
+    let mut version = false;
+    let mut rest = arguments.iter().map(String::as_str);
+    while let Some(argument) = rest.next() {
+        match argument {
+            "--" => files.extend(rest.by_ref()),
+            "--help" | "-h" => return Ok(Request::Help),
+            "--debug" | "--debug=true" => debug = true,
+            "--debug=false" => debug = false,
+            "--version" | "--version=true" => version = true,
+            "--version=false" => version = false,
+            "-" => files.push(argument),
+            _ if argument.starts_with("--") => {
+                let name = argument.split('=').next().unwrap_or(argument);
+                return Err(format!("unknown flag: {name}"));
+            }
+            _ => match argument
+                .strip_prefix('-')
+                .and_then(|flags| flags.chars().next())
+            {
+                Some(flag) => {
+                    return Err(format!("unknown shorthand flag: '{flag}' in {argument}"));
+                }
+                None => files.push(argument),
+            },
+        }
+    }
+    Ok(if version {
+        Request::Version
+    } else {
+        Request::Files(files, debug)
+    })
+}
+
+fn usage(code: u8, error: Option<&str>) -> Outcome {
+    let mut stderr = FLAGS.to_owned();
+    if let Some(error) = error {
+        let _ = writeln!(stderr, "{error}");
+    }
+    Outcome {
+        stdout: USAGE.into(),
+        stderr,
+        code,
+    }
+}

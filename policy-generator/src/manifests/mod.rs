@@ -1,0 +1,137 @@
+//! The objects that a path yields: those of a file, of the files of a directory, or of a kustomization.
+
+mod kustomize;
+
+use std::path::Path;
+
+use reeve_go_compat::value::{Map, Value};
+use reeve_go_compat::yaml::{self, YamlError};
+
+use crate::config::ManifestConfig;
+use crate::error::Error;
+use crate::merge;
+use crate::messages;
+use crate::paths::Base;
+use crate::values::{map_field, set, text_field};
+
+pub use kustomize::Switches;
+
+/// The names that make a directory a kustomization.
+const KUSTOMIZATIONS: [&str; 2] = ["kustomization.yaml", "kustomization.yml"];
+
+/// The objects of a manifest entry, patched.
+pub fn expand(
+    manifest: &ManifestConfig,
+    base: &Base,
+    switches: Switches,
+) -> Result<Vec<Map>, Error> {
+    let path = manifest.path.as_str();
+    let at = base.join(path);
+    let metadata = at
+        .metadata()
+        .map_err(|_| Error::new(messages::unreadable_manifest_path(path)))?;
+    let objects = if metadata.is_dir() {
+        directory(path, &at, base, switches)?
+    } else {
+        let objects = file(path, &at)?;
+        if objects.is_empty() {
+            return Err(Error::new(messages::empty_manifest(path)));
+        }
+        objects
+    };
+    if manifest.patches.is_empty() {
+        return Ok(objects);
+    }
+    patched(manifest, &objects, metadata.is_file(), base)
+        .map_err(|error| error.within(messages::unprocessed_manifest(path)))
+}
+
+/// The objects of a YAML or JSON file without the null ones.
+pub fn file(path: &str, at: &Path) -> Result<Vec<Map>, Error> {
+    let text = std::fs::read(at).map_err(|_| Error::new(messages::unreadable_manifest(path)))?;
+    objects_of(&text).map_err(|error| Error::new(messages::undecodable_manifest(path, &error)))
+}
+
+fn objects_of(text: &[u8]) -> Result<Vec<Map>, NoObjects> {
+    let mut objects = Vec::new();
+    for document in yaml::decode_all(text)? {
+        match document {
+            Value::Nil => {}
+            Value::Map(map) if map.is_dict() => objects.push(map),
+            _ => return Err(NoObjects::Shape),
+        }
+    }
+    Ok(objects)
+}
+
+/// Why a text holds no objects.
+#[derive(Debug, thiserror::Error)]
+enum NoObjects {
+    #[error("{}", messages::NOT_AN_OBJECT)]
+    Shape,
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
+}
+
+fn directory(path: &str, at: &Path, base: &Base, switches: Switches) -> Result<Vec<Map>, Error> {
+    let unreadable = |_| Error::new(messages::unreadable_manifest_path(path));
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(at).map_err(unreadable)? {
+        let entry = entry.map_err(unreadable)?;
+        // Links count as what they lead to.
+        if !entry.path().is_dir() {
+            names.extend(entry.file_name().into_string());
+        }
+    }
+    names.sort();
+    if names
+        .iter()
+        .any(|name| KUSTOMIZATIONS.contains(&name.as_str()))
+    {
+        return kustomize::build(path, at, base, switches)
+            .map_err(|error| error.within(messages::in_kustomize_dir(path)));
+    }
+    let is_manifest = |name: &&String| {
+        let extension = name.rsplit_once('.').map(|(_, extension)| extension);
+        matches!(extension, Some("yaml" | "yml"))
+    };
+    let mut objects = Vec::new();
+    for name in names.iter().filter(is_manifest) {
+        let shown = format!("{}/{name}", path.trim_end_matches('/'));
+        objects.extend(file(&shown, &at.join(name))?);
+    }
+    Ok(objects)
+}
+
+fn patched(
+    manifest: &ManifestConfig,
+    objects: &[Map],
+    is_file: bool,
+    base: &Base,
+) -> Result<Vec<Map>, Error> {
+    let mut patches = Vec::new();
+    for patch in &manifest.patches {
+        match patch {
+            Value::Map(map) => patches.push(map.deep_copy()),
+            _ => return Err(Error::new(messages::NULL_PATCH)),
+        }
+    }
+    let objects: Vec<Map> = objects.iter().map(Map::deep_copy).collect();
+    if let (true, [object], [patch]) = (is_file, objects.as_slice(), patches.as_slice()) {
+        rename(object, patch);
+    }
+    merge::apply(objects, &patches, &manifest.openapi, base)
+}
+
+/// The only patch of the only object may rename it.
+fn rename(object: &Map, patch: &Map) {
+    let (Some(to), Some(from)) = (map_field(object, "metadata"), map_field(patch, "metadata"))
+    else {
+        return;
+    };
+    for field in ["name", "namespace"] {
+        if let Some(value) = text_field(&from, field).filter(|value| !value.is_empty()) {
+            set(&to, field, value);
+        }
+    }
+}

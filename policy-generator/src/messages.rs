@@ -1,0 +1,320 @@
+//! All texts that a user sees. Upstream's are kept to the letter, since scripts look for them.
+
+use std::fmt::Display;
+use std::io;
+
+const DNS: &str =
+    "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names";
+
+pub const NO_NAMESPACE: &str = "policyDefaults.namespace is empty but it must be set";
+pub const NO_POLICIES: &str = "policies is empty but it must be set";
+pub const DEPENDENCIES_AND_ORDER: &str =
+    "policyDefaults must specify only one of dependencies or orderPolicies";
+pub const CONSOLIDATED_AND_ORDERED: &str =
+    "policyDefaults may not specify both consolidateManifests and orderManifests";
+pub const EXTRA_DEPENDENCIES_AND_ORDERED: &str =
+    "policyDefaults may not specify both extraDependencies and orderManifests";
+pub const NOT_AN_OBJECT: &str = "the input manifests must be in the format of YAML objects";
+pub const ROOT_POLICY: &str = "providing a root Policy kind is not supported by the generator; the manifest should be applied to the hub cluster directly";
+pub const NO_API_VERSION: &str = "invalid or not found apiVersion";
+pub const NO_KIND: &str = "invalid or not found kind";
+pub const NO_NAME: &str = "invalid or not found metadata.name";
+pub const NO_MANIFESTS_TO_PATCH: &str = "there must be one or more manifests";
+pub const NULL_PATCH: &str = "a patch must not be null";
+pub const APPLY_PATCHES: &str =
+    "failed to apply the patch(es) to the manifest(s) using Kustomize: ";
+pub const NO_CONFIG_FILES: &str = "no policy generator config files provided";
+
+/// An operating system's error as Go words it.
+pub fn io(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::IsADirectory => "is a directory".to_owned(),
+        io::ErrorKind::NotADirectory => "not a directory".to_owned(),
+        _ => error.to_string(),
+    }
+}
+
+pub fn invalid_configuration(error: &dyn Display) -> String {
+    format!("the PolicyGenerator configuration file is invalid: {error}")
+}
+
+pub fn unknown_field(field: &str, tag: Option<&str>, meant: Option<&str>) -> String {
+    let tag = tag.map_or_else(String::new, |tag| format!(" in type {tag}"));
+    let meant = meant.map_or_else(String::new, |meant| format!(" - did you mean '{meant}'?"));
+    format!("field {field} found but not defined{tag}{meant}")
+}
+
+pub fn ignored_boolean(path: &str, written: &str) -> String {
+    format!("{path}: {written} is ignored, because it is text to YAML; write true or false")
+}
+
+pub fn unresolved_base(error: &str) -> String {
+    format!("failed to evaluate symlinks for the base directory: {error}")
+}
+
+pub fn unresolved_path(path: &str, word: &str) -> String {
+    format!("could not resolve symlinks to the {word} path {path}")
+}
+
+pub fn path_is_base(path: &str, word: &str) -> String {
+    format!(
+        "the {word} path {path} may not refer to the same directory as the kustomization.yaml file"
+    )
+}
+
+pub fn path_outside_base(path: &str, word: &str) -> String {
+    format!(
+        "the {word} path {path} is not in the same directory tree as the kustomization.yaml file"
+    )
+}
+
+pub fn binding_name_not_dns(name: &str) -> String {
+    format!("PlacementBindingDefaults.Name `{name}` is not DNS compliant. See {DNS}")
+}
+
+pub fn policy_name_not_dns(name: &str) -> String {
+    format!("policy name `{name}` is not DNS compliant. See {DNS}")
+}
+
+pub fn set_name_not_dns(name: &str) -> String {
+    format!("policy set name `{name}` is not DNS compliant. See {DNS}")
+}
+
+pub fn placement_field_not_dns(of: &str, field: &str, name: &str) -> String {
+    format!("{of} placement.{field} `{name}` is not DNS compliant. See {DNS}")
+}
+
+pub fn unnamed_dependency(list: &str, of: &str, index: usize) -> String {
+    let word = if list == "dependencies" {
+        "dependency"
+    } else {
+        "extraDependency"
+    };
+    format!("{word} name must be set in {of} {word} {index}")
+}
+
+pub fn unnamed_policy(index: usize) -> String {
+    format!(
+        "each policy must have a name set, but did not find a name at policy array index {index}"
+    )
+}
+
+pub fn repeated_policy(name: &str) -> String {
+    format!("each policy must have a unique name set, but found a duplicate name: {name}")
+}
+
+pub fn long_policy_name(namespace: &str, name: &str) -> String {
+    format!("the policy namespace and name cannot be more than 63 characters: {namespace}.{name}")
+}
+
+pub fn invalid_interval(policy: &str, half: &str, error: &str) -> String {
+    format!("the policy {policy} has an invalid policy.evaluationInterval.{half} value: {error}")
+}
+
+pub fn invalid_manifest_interval(policy: &str, index: usize, half: &str, error: &str) -> String {
+    invalid_interval(policy, &format!("manifest[{index}].{half}"), error)
+}
+
+pub fn policy_without_manifests(policy: &str) -> String {
+    format!("each policy must have at least one manifest, but found none in policy {policy}")
+}
+
+pub fn dependencies_in_ordered_policy(policy: &str) -> String {
+    format!(
+        "dependencies may not be set in policy {policy} when policyDefaults.orderPolicies is true"
+    )
+}
+
+pub fn consolidated_and_ordered(policy: &str) -> String {
+    format!("policy {policy} may not set orderManifests when consolidateManifests is true")
+}
+
+pub fn extra_dependencies_of_ordered(policy: &str) -> String {
+    format!("extraDependencies may not be set in policy {policy} when orderManifests is true")
+}
+
+pub fn extra_dependencies_of_ordered_manifest(policy: &str, index: usize) -> String {
+    format!(
+        "extraDependencies may not be set in policy {policy} manifest[{index}] because orderManifests is set"
+    )
+}
+
+pub fn manifest_without_path(policy: &str) -> String {
+    format!(
+        "each policy manifest entry must have path set, but did not find a path in policy {policy}"
+    )
+}
+
+pub fn manifest_not_found(path: &str, policy: &str) -> String {
+    format!("could not read the manifest path {path} in policy {policy}")
+}
+
+pub fn set_on_consolidated(policy: &str, field: &str, index: usize) -> String {
+    format!(
+        "the policy {policy} has the {field} value set on manifest[{index}] but consolidateManifests is true"
+    )
+}
+
+pub fn unnamed_set(index: usize) -> String {
+    format!(
+        "each policySet must have a name set, but did not find a name at policySet array index {index}"
+    )
+}
+
+pub fn repeated_set(name: &str) -> String {
+    format!("each policySet must have a unique name set, but found a duplicate name: {name}")
+}
+
+pub fn several_placements(of: &str) -> String {
+    format!("{of} must specify only one of placement selector, placement path, or placement name")
+}
+
+pub fn placement_not_found(of: &str, path: &str) -> String {
+    format!("{of} placement.placementPath could not read the path {path}")
+}
+
+pub fn invalid_selectors(of: &str) -> String {
+    format!(
+        "{of} placement has invalid selectors: the input is not a valid label selector or key-value label matching map"
+    )
+}
+
+pub fn empty_manifest(path: &str) -> String {
+    format!("found empty YAML in the manifest at {path}")
+}
+
+pub fn undecodable_manifest(path: &str, error: &dyn Display) -> String {
+    format!("failed to decode the manifest file at {path}: {error}")
+}
+
+pub fn unreadable_manifest(path: &str) -> String {
+    format!("failed to read the manifest file {path}")
+}
+
+pub fn unreadable_manifest_path(path: &str) -> String {
+    format!("failed to read the manifest path {path}")
+}
+
+pub fn no_templates(policy: &str) -> String {
+    format!("the policy {policy} must specify at least one non-empty manifest file")
+}
+
+pub fn in_manifest(error: &str, path: &str) -> String {
+    format!("{error} in manifest path: {path}")
+}
+
+pub fn no_constraint_spec(index: usize) -> String {
+    format!(
+        "err in setting constraint.spec.enforcementAction has an error value cannot be set because .spec is not a map[string]interface{{}} in manifest index: {index}"
+    )
+}
+
+pub fn unprocessed_manifest(path: &str) -> String {
+    format!("failed to process the manifest at \"{path}\": ")
+}
+
+pub fn manifest_lacks(field: &str) -> String {
+    format!("all manifests must have the \"{field}\" field set to a non-empty string")
+}
+
+pub fn patch_lacks(field: &str) -> String {
+    format!(
+        "patches must have the \"{field}\" field set to a non-empty string when there is more than one manifest it can apply to"
+    )
+}
+
+pub fn patch_accessor(field: &str, name: &str, kind: &str, error: &str) -> String {
+    format!(
+        "failed to retrieve the \"{field}\" field from the manifest of name \"{name}\" and kind \"{kind}\": {error}"
+    )
+}
+
+pub fn accessor(path: &str, value: &str, is: &str, expected: &str) -> String {
+    format!("{path} accessor error: {value} is of the type {is}, expected {expected}")
+}
+
+pub fn no_patch_target(id: &str) -> String {
+    format!(
+        "no resource matches strategic merge patch \"{id}\": no matches for Id {id}; failed to find unique target for patch {id}"
+    )
+}
+
+pub fn repeated_id(id: &str) -> String {
+    format!("may not add resource with an already registered id: {id}")
+}
+
+pub fn unreadable_schema(path: &str, error: &str) -> String {
+    format!("failed to initialize Kustomize dir: error reading file {path}: {error} ")
+}
+
+pub fn invalid_schema(path: &str, error: &dyn Display) -> String {
+    format!("the schema {path} is not valid JSON or YAML: {error}")
+}
+
+pub fn in_kustomize_dir(path: &str) -> String {
+    format!("failed to process provided kustomize directory '{path}': ")
+}
+
+pub fn unknown_kustomize_field(field: &str) -> String {
+    format!("invalid Kustomization: json: unknown field \"{field}\"")
+}
+
+pub const EMPTY_KUSTOMIZATION: &str = "kustomization.yaml is empty";
+
+pub fn unsupported_kustomize_field(field: &str) -> String {
+    format!(
+        "the field {field} of kustomization.yaml is not built in, and neither kustomize nor kubectl is installed"
+    )
+}
+
+pub fn outside_root(path: &str, root: &str) -> String {
+    format!("security; file '{path}' is not in or below '{root}'")
+}
+
+pub fn in_placement_file(error: &dyn Display) -> String {
+    format!("failed to read the placement: {error}")
+}
+
+pub fn placement_lacks(path: &str, field: &str) -> String {
+    format!("the placement {path} must have a {field} set")
+}
+
+pub fn placement_elsewhere(path: &str, namespace: &str) -> String {
+    format!("the placement {path} must have the same namespace as the policy ({namespace})")
+}
+
+pub fn no_placement_in(path: &str) -> String {
+    format!("the placement manifest {path} did not have a placement")
+}
+
+pub fn repeated_placement(name: &str) -> String {
+    format!("a duplicate placement name was detected: {name}")
+}
+
+pub fn no_binding_name(placement: &str) -> String {
+    format!(
+        "placementBindingDefaults.name must be set but is empty (multiple policies or policy sets were found for the PlacementBinding to placement {placement})"
+    )
+}
+
+pub fn cannot_convert(what: &str, error: &dyn Display) -> String {
+    format!("an unexpected error occurred when converting the {what} to YAML: {error}")
+}
+
+pub fn unreadable_file(path: &str, operation: &str, error: &str) -> String {
+    format!("failed to read file '{path}': {operation} {path}: {error}")
+}
+
+pub fn in_configuration(path: &str) -> String {
+    format!("error processing the PolicyGenerator file '{path}': ")
+}
+
+pub fn in_generation(path: &str) -> String {
+    format!("error generating policies from the PolicyGenerator file '{path}': ")
+}
+
+pub fn warning(path: &str, text: &str) -> String {
+    format!("warning: {path}: {text}")
+}

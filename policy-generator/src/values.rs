@@ -1,0 +1,64 @@
+//! Values of manifests and of what is generated.
+
+use std::rc::Rc;
+
+use reeve_go_compat::json::{self, Escape};
+use reeve_go_compat::value::{Key, Map, Struct, Value};
+use reeve_go_compat::yaml;
+
+/// The text of a scalar, and empty for anything else.
+pub(crate) fn text_of(value: &Value) -> String {
+    match value {
+        Value::Str(text) => text.lossy().into_owned(),
+        Value::Bool(value) => value.to_string(),
+        Value::Int(value) | Value::Int64(value) => value.to_string(),
+        Value::Uint64(value) => value.to_string(),
+        Value::Float(value) => value.to_string(),
+        _ => String::new(),
+    }
+}
+
+/// A field that is text.
+pub(crate) fn text_field(object: &Map, key: &str) -> Option<String> {
+    match object.get_str(key) {
+        Some(Value::Str(text)) => Some(text.lossy().into_owned()),
+        _ => None,
+    }
+}
+
+/// A field that is a mapping.
+pub(crate) fn map_field(object: &Map, key: &str) -> Option<Map> {
+    match object.get_str(key) {
+        Some(Value::Map(map)) => Some(map),
+        _ => None,
+    }
+}
+
+/// `metadata.name`, if it is text.
+pub(crate) fn name_of(object: &Map) -> Option<String> {
+    text_field(&map_field(object, "metadata")?, "name")
+}
+
+/// Sets a field.
+pub(crate) fn set(object: &Map, key: &str, value: impl Into<Value>) {
+    object.insert(Key::Str(key.into()), value.into());
+}
+
+/// Removes a field.
+pub(crate) fn unset(object: &Map, key: &str) {
+    object.remove(&Key::Str(key.into()));
+}
+
+/// A struct whose fields are written in this order.
+pub(crate) fn ordered<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    let fields = fields
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), value));
+    Value::Struct(Rc::new(Struct::new("ordered", fields.collect())))
+}
+
+/// The value with the types of JSON, as everything has that went through kustomize: a date is text, and `1.0` an integer.
+pub(crate) fn json_typed(value: &Value) -> Result<Value, String> {
+    let json = json::encode(value, Escape::None).map_err(|error| error.to_string())?;
+    yaml::decode(&json).map_err(|error| error.to_string())
+}
