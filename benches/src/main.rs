@@ -13,6 +13,7 @@ async fn main() -> Result<()> {
     let options = WorldOptions {
         clusters: vec!["c1"],
         audit: true,
+        operators: false,
     };
     let world = World::start(options).await?;
     latency::measure(&world).await?;

@@ -10,6 +10,7 @@ mod harness;
 mod hub;
 mod merge;
 mod observed_status;
+mod operator_subject;
 mod random;
 pub mod record;
 mod replicated;
@@ -32,6 +33,7 @@ pub use harness::{
 pub use hub::{DENIED, Hub, HubKinds, Hubs, Propagator};
 pub use merge::merge;
 pub use observed_status::{ObservedStatus, Related, same};
+pub use operator_subject::{OperatorSubject, apply_json};
 pub use random::Random;
 pub use replicated::{CONFIGURATION, POLICY, Replicated, configuration, rule};
 pub use reported_status::{Entry, ReportedStatus};

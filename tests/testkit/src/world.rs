@@ -22,6 +22,8 @@ pub struct WorldOptions {
     pub clusters: Vec<&'static str>,
     /// Whether all planes keep an audit log.
     pub audit: bool,
+    /// Whether the controllers handle `OperatorPolicy` objects.
+    pub operators: bool,
 }
 
 /// A hub with the propagator, and managed clusters with the two agents. Everything ends when it is
@@ -70,8 +72,9 @@ impl World {
         hub.apply(&namespace(POLICIES)).await?;
         let mut propagator = start_propagator(&hub)?;
         let mut clusters = Vec::new();
+        let flags = [format!("--enable-operator-policy={}", options.operators)];
         for (name, plane) in options.clusters.into_iter().zip(planes) {
-            clusters.push(Cluster::join(name, plane, &hub).await?);
+            clusters.push(Cluster::join(name, plane, &hub, &flags).await?);
         }
         propagator
             .component
@@ -117,11 +120,16 @@ impl World {
 }
 
 impl Cluster {
-    async fn join(name: &'static str, plane: Plane, hub: &Plane) -> Result<Self> {
+    async fn join(
+        name: &'static str,
+        plane: Plane,
+        hub: &Plane,
+        flags: &[String],
+    ) -> Result<Self> {
         register(hub, name).await?;
         plane.apply(&namespace(name)).await?;
         let mut addon = start_addon(name, hub, &plane)?;
-        let mut controller = start_controller(name, &plane)?;
+        let mut controller = start_controller(name, &plane, flags)?;
         addon.component.healthy(&addon.ready, READY).await?;
         controller
             .component
@@ -219,8 +227,10 @@ fn start_addon(cluster: &str, hub: &Plane, plane: &Plane) -> Result<Started> {
     start("governance-policy-framework-addon", &args, &[])
 }
 
-fn start_controller(cluster: &str, plane: &Plane) -> Result<Started> {
+fn start_controller(cluster: &str, plane: &Plane, flags: &[String]) -> Result<Started> {
     let name = format!("--cluster-name={cluster}");
+    let mut args = vec!["controller", &name];
+    args.extend(flags.iter().map(String::as_str));
     let env = [plane.kubeconfig_env(), ("WATCH_NAMESPACE", cluster)];
-    start("config-policy-controller", &["controller", &name], &env)
+    start("config-policy-controller", &args, &env)
 }

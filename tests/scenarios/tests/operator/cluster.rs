@@ -1,16 +1,15 @@
 //! The cluster, and an operator with its policy on it.
 
-use std::ops::Deref;
+use std::ops::{Deref, DerefMut};
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
-use reeve_scenarios::{Controller, merge, namespace, serve, within};
+use reeve_scenarios::{Controller, OperatorSubject, apply_json, merge, namespace, serve, within};
 use reeve_testkit::{Object, Objects, Plane, PlaneOptions};
 use serde_json::{Value, json};
 
 pub(crate) const OLM: &str = "operators.coreos.com/v1alpha1";
 const POLICY_API: &str = "policy.open-cluster-management.io/v1beta1";
-const PARENT_API: &str = "policy.open-cluster-management.io/v1";
 const KIND: &str = "OperatorPolicy";
 /// Where policies live.
 const POLICIES: &str = "managed";
@@ -81,14 +80,25 @@ async fn with_olm(name: &'static str) -> Result<Plane> {
 
 /// An operator, named after its package, and the policy of that name.
 pub(crate) struct Operator<'c> {
-    /// Where the policy is.
-    pub(crate) hosting: &'c Objects,
+    subject: OperatorSubject<'c>,
     /// Where the operator is.
     pub(crate) cluster: &'c Objects,
-    pub(crate) policies: String,
-    pub(crate) name: String,
     /// The operator's namespace.
     pub(crate) namespace: String,
+}
+
+impl<'c> Deref for Operator<'c> {
+    type Target = OperatorSubject<'c>;
+
+    fn deref(&self) -> &OperatorSubject<'c> {
+        &self.subject
+    }
+}
+
+impl DerefMut for Operator<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.subject
+    }
 }
 
 impl<'c> Operator<'c> {
@@ -102,10 +112,12 @@ impl<'c> Operator<'c> {
     /// An operator whose namespace does not exist.
     pub(crate) async fn without_namespace(cluster: &'c Objects, name: &str) -> Result<Self> {
         let operator = Self {
-            hosting: cluster,
+            subject: OperatorSubject {
+                hosting: cluster,
+                policies: POLICIES.to_owned(),
+                name: name.to_owned(),
+            },
             cluster,
-            policies: POLICIES.to_owned(),
-            name: name.to_owned(),
             namespace: format!("{name}-system"),
         };
         operator.offer().await?;
@@ -115,8 +127,11 @@ impl<'c> Operator<'c> {
     /// The same operator in another policy's namespace.
     pub(crate) fn beside(&self, name: &str) -> Self {
         Self {
-            policies: self.policies.clone(),
-            name: name.to_owned(),
+            subject: OperatorSubject {
+                policies: self.policies.clone(),
+                name: name.to_owned(),
+                ..self.subject
+            },
             namespace: self.namespace.clone(),
             ..*self
         }
@@ -128,16 +143,19 @@ impl<'c> Operator<'c> {
 
     /// Creates the catalog and the package manifest.
     pub(crate) async fn offer(&self) -> Result<()> {
-        self.cluster
-            .apply_json(json!({
+        apply_json(
+            self.cluster,
+            json!({
                 "apiVersion": OLM, "kind": "CatalogSource",
                 "metadata": {"name": self.catalog(), "namespace": "olm"}, "spec": {},
-            }))
-            .await?;
+            }),
+        )
+        .await?;
         self.catalog_is("READY").await?;
         let suggested = json!({"operatorframework.io/suggested-namespace": self.namespace});
-        self.cluster
-            .apply_json(json!({
+        apply_json(
+            self.cluster,
+            json!({
                 "apiVersion": "packages.operators.coreos.com/v1", "kind": "PackageManifest",
                 "metadata": {"name": self.name, "namespace": "default"},
                 "status": {
@@ -148,8 +166,9 @@ impl<'c> Operator<'c> {
                         "currentCSVDesc": {"annotations": suggested},
                     }],
                 },
-            }))
-            .await?;
+            }),
+        )
+        .await?;
         Ok(())
     }
 
@@ -173,150 +192,6 @@ impl<'c> Operator<'c> {
             "remediationAction": "enforce", "complianceType": "musthave",
             "upgradeApproval": "Automatic", "subscription": {"name": self.name},
         })
-    }
-
-    /// Applies the policy, with its parent.
-    pub(crate) async fn apply(&self, spec: Value) -> Result<()> {
-        let parent = self.hosting.apply_json(json!({
-            "apiVersion": PARENT_API, "kind": "Policy",
-            "metadata": {"name": format!("{}-parent", self.name), "namespace": self.policies},
-            "spec": {"disabled": false, "policy-templates": []},
-        }));
-        let uid = parent.await?.uid().context("a parent without UID")?;
-        self.hosting
-            .apply_json(json!({
-                "apiVersion": POLICY_API, "kind": KIND,
-                "metadata": {
-                    "name": self.name, "namespace": self.policies,
-                    "ownerReferences": [{
-                        "apiVersion": PARENT_API, "kind": "Policy", "uid": uid,
-                        "name": format!("{}-parent", self.name),
-                    }],
-                },
-                "spec": spec,
-            }))
-            .await?;
-        Ok(())
-    }
-
-    pub(crate) async fn patch(&self, spec: Value) -> Result<()> {
-        let patch = json!({ "spec": spec });
-        let namespace = Some(self.policies.as_str());
-        self.hosting
-            .patch(POLICY_API, KIND, namespace, &self.name, patch)
-            .await?;
-        Ok(())
-    }
-
-    pub(crate) async fn annotate(&self, annotations: Value) -> Result<()> {
-        let patch = json!({"metadata": {"annotations": annotations}});
-        let namespace = Some(self.policies.as_str());
-        self.hosting
-            .patch(POLICY_API, KIND, namespace, &self.name, patch)
-            .await?;
-        Ok(())
-    }
-
-    pub(crate) async fn patch_status(&self, status: Value) -> Result<()> {
-        let patch = json!({ "status": status });
-        let namespace = Some(self.policies.as_str());
-        self.hosting
-            .patch_status(POLICY_API, KIND, namespace, &self.name, patch)
-            .await?;
-        Ok(())
-    }
-
-    pub(crate) async fn delete_policy(&self) -> Result<()> {
-        let policy = json!({
-            "apiVersion": POLICY_API, "kind": KIND,
-            "metadata": {"name": self.name, "namespace": self.policies},
-        });
-        self.hosting.delete(&policy.to_string()).await
-    }
-
-    pub(crate) async fn policy(&self) -> Result<Object> {
-        let namespace = Some(self.policies.as_str());
-        let found = self.hosting.get(POLICY_API, KIND, namespace, &self.name);
-        found.await?.context("the policy is gone")
-    }
-
-    /// The status of the policy, once its latest generation is in it.
-    pub(crate) async fn status(&self) -> Result<Value> {
-        let policy = self.policy().await?;
-        let status = policy.data.get("status").cloned().unwrap_or_default();
-        ensure!(
-            status["observedGeneration"].as_i64() == policy.metadata.generation,
-            "the status is {status:#}"
-        );
-        Ok(status)
-    }
-
-    /// Waits until a condition has a status and a reason, and returns its message.
-    pub(crate) async fn condition(
-        &self,
-        type_: &str,
-        status: &str,
-        reason: &str,
-    ) -> Result<String> {
-        let what = format!("{}: {type_} is {status} for {reason}", self.name);
-        within(what, || async {
-            let found = self.status().await?;
-            let mut conditions = found["conditions"].as_array().into_iter().flatten();
-            let condition = conditions.find(|condition| condition["type"] == type_);
-            let condition = condition.with_context(|| format!("the status is {found:#}"))?;
-            ensure!(
-                condition["status"] == status && condition["reason"] == reason,
-                "the conditions are {:#}",
-                found["conditions"]
-            );
-            let message = condition["message"].as_str().unwrap_or_default();
-            Ok(message.to_owned())
-        })
-        .await
-    }
-
-    pub(crate) async fn is(&self, compliance: &str) -> Result<String> {
-        let status = if compliance == "Compliant" {
-            "True"
-        } else {
-            "False"
-        };
-        self.condition("Compliant", status, compliance).await
-    }
-
-    /// Name, compliance and reason of the related objects of a kind.
-    pub(crate) async fn related(&self, kind: &str) -> Result<Vec<(String, String, String)>> {
-        let status = self.status().await?;
-        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-        let related = status["relatedObjects"].as_array().into_iter().flatten();
-        let of_kind = related.filter(|related| related["object"]["kind"] == kind);
-        let parts = of_kind.map(|related| {
-            let name = text(&related["object"]["metadata"]["name"]);
-            (name, text(&related["compliant"]), text(&related["reason"]))
-        });
-        Ok(parts.collect())
-    }
-
-    /// The messages of the compliance events, oldest first.
-    pub(crate) async fn events(&self) -> Result<Vec<String>> {
-        let reason = format!("policy: {}/{}", self.policies, self.name);
-        let events = self
-            .hosting
-            .list("v1", "Event", Some(&self.policies))
-            .await?;
-        let own = events
-            .iter()
-            .filter(|event| event.data["reason"] == reason.as_str());
-        let mut own: Vec<(String, String)> = own
-            .map(|event| {
-                let message = event.data["message"].as_str().unwrap_or_default();
-                let time = event.name_any();
-                let time = time.rsplit('.').next().unwrap_or_default().to_owned();
-                (time, message.to_owned())
-            })
-            .collect();
-        own.sort();
-        Ok(own.into_iter().map(|(_, message)| message).collect())
     }
 
     pub(crate) async fn get(&self, kind: &str, name: &str) -> Result<Option<Object>> {
@@ -352,7 +227,7 @@ impl<'c> Operator<'c> {
             "kind": kind, "metadata": {"name": name, "namespace": self.namespace}, "spec": {},
         });
         merge(&mut object, more);
-        self.cluster.apply_json(object).await
+        apply_json(self.cluster, object).await
     }
 
     pub(crate) async fn set_status(&self, kind: &str, name: &str, status: Value) -> Result<()> {
@@ -423,20 +298,8 @@ impl<'c> Operator<'c> {
                 },
             },
         });
-        self.cluster.apply_json(deployment).await?;
+        apply_json(self.cluster, deployment).await?;
         self.make_csv(&self.csv(), json!({})).await?;
         self.versions(&self.csv(), &self.csv()).await
-    }
-}
-
-/// Applying an object that is written as JSON.
-pub(crate) trait ApplyJson {
-    async fn apply_json(&self, object: Value) -> Result<Object>;
-}
-
-impl ApplyJson for Objects {
-    async fn apply_json(&self, object: Value) -> Result<Object> {
-        let applied = self.apply(&object.to_string()).await?;
-        applied.into_iter().next().context("nothing was applied")
     }
 }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::{Controller, namespace, within};
+use reeve_scenarios::{Controller, apply_json, namespace, within};
 use serde_json::{Value, json};
 
-use crate::cluster::{ApplyJson as _, Cluster, Operator};
+use crate::cluster::{Cluster, Operator};
 
 /// Templates follow the hub, and are plain text when they are switched off.
 pub(crate) async fn templates(world: Arc<Cluster>) -> Result<()> {
@@ -34,7 +34,7 @@ async fn followed(world: &Cluster, policies: &str) -> Result<()> {
     invalid_for(&operator, "failed to resolve the template").await?;
     let hub = world.other.objects();
     for value in ["hello", "changed"] {
-        hub.apply_json(source(policies, value)).await?;
+        apply_json(hub, source(policies, value)).await?;
         let message = format!("the operator namespace ('{value}') does not exist");
         invalid_for(&operator, &message).await?;
     }

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::{same, steadily, within};
+use reeve_scenarios::{apply_json, same, steadily, within};
 use serde_json::{Value, json};
 
-use crate::cluster::{ApplyJson as _, Cluster, OLM, Operator};
+use crate::cluster::{Cluster, OLM, Operator};
 
 const KINDS: [&str; 3] = ["Subscription", "ClusterServiceVersion", "OperatorGroup"];
 
@@ -79,9 +79,9 @@ async fn labelled_definition(operator: &Operator<'_>, plural: &str) -> Result<St
         operator.name, operator.namespace
     );
     let any = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
-    operator
-        .cluster
-        .apply_json(json!({
+    apply_json(
+        operator.cluster,
+        json!({
             "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
             "metadata": {"name": name, "labels": {label: ""}},
             "spec": {
@@ -92,8 +92,9 @@ async fn labelled_definition(operator: &Operator<'_>, plural: &str) -> Result<St
                     "schema": {"openAPIV3Schema": any},
                 }],
             },
-        }))
-        .await?;
+        }),
+    )
+    .await?;
     operator
         .condition(
             "CustomResourceDefinitionCompliant",

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::{namespace, same, steadily, within};
+use reeve_scenarios::{apply_json, namespace, same, steadily, within};
 use serde_json::json;
 
-use crate::cluster::{ApplyJson as _, Cluster, Operator};
+use crate::cluster::{Cluster, Operator};
 
 /// A Subscription and a group from templates follow what these read.
 pub(crate) async fn templates(world: Arc<Cluster>) -> Result<()> {
@@ -18,7 +18,7 @@ pub(crate) async fn templates(world: Arc<Cluster>) -> Result<()> {
             "data": {"channel": channel, "namespaces": r#"["b", "a"]"#},
         })
     };
-    world.apply_json(config("one")).await?;
+    apply_json(&world, config("one")).await?;
     let mut spec = operator.enforced();
     let read = |key: &str| {
         format!(
@@ -44,7 +44,7 @@ pub(crate) async fn templates(world: Arc<Cluster>) -> Result<()> {
         &groups[0].data["spec"]["targetNamespaces"],
         &json!(["b", "a"]),
     )?;
-    world.apply_json(config("two")).await?;
+    apply_json(&world, config("two")).await?;
     within("the Subscription follows", || async {
         let subscription = operator.subscribed().await?;
         same(

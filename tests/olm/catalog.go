@@ -1,0 +1,44 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/sirupsen/logrus"
+	"github.com/spf13/pflag"
+	"k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+
+	"github.com/operator-framework/operator-lifecycle-manager/pkg/controller/operators/catalog"
+)
+
+// The images of the Pods and Jobs that the controller would make. Catalogs that have an address need no Pod, bundles
+// that have their objects in the catalog need no Job.
+const noImage = "none.invalid/none"
+
+// noUser leaves the user of those Pods and Jobs to their images.
+const noUser = -1
+
+// runCatalog runs the controller of the upstream command catalog: that of CatalogSources, Subscriptions and
+// InstallPlans.
+func runCatalog(ctx context.Context, args []string) error {
+	flags := pflag.NewFlagSet("catalog", pflag.ContinueOnError)
+	kubeconfig := flags.String("kubeconfig", "", "file of the kubeconfig")
+	namespace := flags.String("namespace", "olm", "namespace of the catalogs that all namespaces may use")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	operator, err := catalog.NewOperator(
+		ctx, *kubeconfig, clock.RealClock{}, logrus.New(), resync,
+		noImage, noImage, noImage, *namespace, scheme.Scheme,
+		time.Minute, 10*time.Minute, noUser,
+	)
+	if err != nil {
+		return fmt.Errorf("creating the controller of catalogs: %w", err)
+	}
+	operator.Run(ctx)
+	<-operator.Ready()
+	<-operator.Done()
+	return nil
+}
