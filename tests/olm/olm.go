@@ -40,6 +40,8 @@ func runOLM(ctx context.Context, args []string) error {
 	if err != nil {
 		return fmt.Errorf("reading the kubeconfig: %w", err)
 	}
+	// A scenario is what a cluster does in an hour.
+	config.QPS, config.Burst = 100, 200
 	operator, err := newOLMOperator(ctx, config)
 	if err != nil {
 		return err

@@ -156,6 +156,7 @@ fn concerned(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operator_policy::decide::spec::names;
 
     fn claim(name: &str, enforces: bool) -> Claim {
         Claim {
@@ -174,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn op_6_policies_without_cluster_labels_overlap() {
+    fn op_24_15_policies_without_cluster_labels_overlap() {
         let claims = Claims::default();
         assert!(
             claims
@@ -221,5 +222,24 @@ mod tests {
         assert_eq!(claims.grants(&key("b")), Some(grants));
         assert_eq!(claims.forget(&key("b")), [key("a")]);
         assert_eq!(claims.grants(&key("b")), None);
+    }
+
+    #[test]
+    fn op_24_16_names_with_dots_are_no_other_names() {
+        let claims = Claims::default();
+        let dotted = ObjectKey::new("managed", "a.b.c");
+        claims.claim(&dotted, Some(&claim("quay", true)));
+        let overlapping = claims.overlapping(&key("a"), &claim("quay", true), []);
+        assert_eq!(overlapping, [dotted]);
+    }
+
+    #[test]
+    fn op_24_17_operators_whose_labels_are_cut_to_the_same_text_do_not_overlap() {
+        let claims = Claims::default();
+        let long = |end: &str| claim(&format!("{}{end}", "a".repeat(62)), true);
+        let label = |claim: &Claim| names::olm_label(&claim.name, &claim.namespace);
+        assert_eq!(label(&long("b")), label(&long("bc")));
+        claims.claim(&key("a"), Some(&long("b")));
+        assert!(claims.overlapping(&key("b"), &long("bc"), []).is_empty());
     }
 }

@@ -38,8 +38,17 @@ impl Publisher {
         before: &OperatorPolicyStatus,
         (mut status, reports): (OperatorPolicyStatus, Vec<Report>),
     ) -> Result<(), PolicyError> {
-        for report in &reports {
-            let at = self.emit(policy, before, report).await?;
+        let uid = policy.metadata.uid.as_deref().unwrap_or_default();
+        let messages: Vec<&str> = reports
+            .iter()
+            .map(|report| report.message.as_str())
+            .collect();
+        let known = self.reports.newest_emitted(uid, &messages);
+        for (index, report) in reports.iter().enumerate() {
+            let at = match known.get(index) {
+                Some(at) => *at,
+                None => self.emit(policy, before, report).await?,
+            };
             add_history(&mut status, &report.message, (at, self.history_length));
         }
         if status == *before {
@@ -53,7 +62,7 @@ impl Publisher {
         Ok(())
     }
 
-    /// Emits a report, unless that was done before the status could be written. Returns when it was emitted.
+    /// Emits a report, unless a process before this one did so and could not write the status. Returns when it was emitted.
     async fn emit(
         &self,
         policy: &OperatorPolicy,
@@ -70,8 +79,10 @@ impl Publisher {
         };
         let uid = policy.metadata.uid.as_deref().unwrap_or_default();
         let latest = (uid, before.history.as_deref());
-        let before = self.reports.emitted_before(latest, &event, &self.events);
-        if let Some(at) = before.await.map_err(failed)? {
+        let emitted = self
+            .reports
+            .emitted_by_predecessor(latest, &event, &self.events);
+        if let Some(at) = emitted.await.map_err(failed)? {
             return Ok(at);
         }
         let at = unique_now();

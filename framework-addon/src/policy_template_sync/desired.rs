@@ -79,6 +79,29 @@ fn override_remediation(
     }
 }
 
+/// The defaults in the schema of `OperatorPolicy`: object, field and value.
+const OPERATOR_POLICY_DEFAULTS: &[(&str, &[(&str, &str)])] = &[
+    (
+        "complianceConfig",
+        &[
+            ("catalogSourceUnhealthy", "Compliant"),
+            ("deploymentsUnavailable", "NonCompliant"),
+            ("deprecationsPresent", "Compliant"),
+            ("minorChannelUpgradeAvailable", "Compliant"),
+            ("upgradesAvailable", "Compliant"),
+        ],
+    ),
+    (
+        "removalBehavior",
+        &[
+            ("clusterServiceVersions", "Delete"),
+            ("customResourceDefinitions", "Keep"),
+            ("operatorGroups", "DeleteIfUnused"),
+            ("subscriptions", "Delete"),
+        ],
+    ),
+];
+
 /// Fills the defaults of the API server, so that they are no drift.
 fn fill_defaults(spec: &mut Map<String, Value>, kind: &GroupVersionKind) {
     if gatekeeper::is_constraint_template(kind) {
@@ -100,11 +123,14 @@ fn fill_defaults(spec: &mut Map<String, Value>, kind: &GroupVersionKind) {
             }
         }
         "OperatorPolicy" => {
-            let config = spec.entry("complianceConfig").or_insert_with(|| json!({}));
-            if let Some(config) = config.as_object_mut() {
-                fill(config, "catalogSourceUnhealthy", "Compliant");
-                fill(config, "deploymentsUnavailable", "NonCompliant");
-                fill(config, "upgradesAvailable", "Compliant");
+            for (group, defaults) in OPERATOR_POLICY_DEFAULTS {
+                let group = spec.entry(*group).or_insert_with(|| json!({}));
+                let Some(group) = group.as_object_mut() else {
+                    continue;
+                };
+                for (field, default) in *defaults {
+                    fill(group, field, default);
+                }
             }
         }
         _ => {}
@@ -327,12 +353,30 @@ mod tests {
         live.data["spec"] = json!({"pruneObjectBehavior": "None", "remediationAction": "enforce",
             "object-templates": [{"a": 1, "recreateOption": "None"}]});
         assert!(merge_into_live(&parent(), &kind, &desired, &live).is_none());
+    }
 
+    #[test]
+    fn op_24_34_defaults_of_an_operator_policy_are_no_drift() {
         let definition = json!({"apiVersion": "policy.open-cluster-management.io/v1beta1", "kind": "OperatorPolicy",
-            "metadata": {"name": "t"}, "spec": {}});
+            "metadata": {"name": "t"}, "spec": {"removalBehavior": {"subscriptions": "Keep"}}});
         let (kind, desired, mut live) = live_of(&definition);
-        live.data["spec"] = json!({"remediationAction": "enforce", "complianceConfig": {
-            "catalogSourceUnhealthy": "Compliant", "deploymentsUnavailable": "NonCompliant", "upgradesAvailable": "Compliant"}});
+        let crds = reeve_api::crds::all().unwrap();
+        let (_, crd) = crds
+            .iter()
+            .find(|(_, crd)| crd["spec"]["names"]["kind"] == "OperatorPolicy")
+            .unwrap();
+        let mut spec = definition["spec"].clone();
+        spec["remediationAction"] = json!("enforce");
+        for group in ["complianceConfig", "removalBehavior"] {
+            let fields = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
+                ["properties"][group]["properties"];
+            for (field, schema) in fields.as_object().unwrap() {
+                if spec[group][field].is_null() {
+                    spec[group][field] = schema["default"].clone();
+                }
+            }
+        }
+        live.data["spec"] = spec;
         assert!(merge_into_live(&parent(), &kind, &desired, &live).is_none());
     }
 

@@ -225,6 +225,20 @@ pub fn deployments_unavailable(names: &[&str]) -> String {
     )
 }
 
+/// Some Deployments are not there, and the rest is available.
+pub fn deployments_missing(names: &[&str]) -> String {
+    let (_, available) = DEPLOYMENTS_AVAILABLE;
+    format!(
+        "{available}, but these were not found: {}",
+        names.join(", ")
+    )
+}
+
+/// Another Subscription of the namespace installs the package.
+pub fn subscribed_by_another(name: &str, package: &str) -> String {
+    format!("the Subscription {name} found on the cluster is for the same package {package}")
+}
+
 pub fn catalog_source_not_found(name: &str) -> String {
     format!("CatalogSource '{name}' was not found")
 }

@@ -81,9 +81,10 @@ fn availability(
             .deployments_unavailable
             .as_deref(),
     );
-    let mut unavailable = Vec::new();
+    let (mut unavailable, mut missing) = (Vec::new(), Vec::new());
     let listed = deployments.iter().map(|(name, object)| match object {
         None => {
+            missing.push(*name);
             let reason = messages::NOT_FOUND_BUT_SHOULD_EXIST;
             related(PART, (name, namespace), NON_COMPLIANT, reason)
         }
@@ -99,10 +100,18 @@ fn availability(
         Some(object) => found(PART, object, COMPLIANT, messages::DEPLOYMENT_AVAILABLE),
     });
     let listed: Vec<_> = listed.collect();
-    let condition = if deployments.iter().all(|(_, object)| object.is_none()) {
+    let condition = if missing.len() == deployments.len() {
         Condition::fixed(PART, Truth::True, messages::NO_EXISTING_DEPLOYMENTS)
-    } else if unavailable.is_empty() {
+    } else if unavailable.is_empty() && missing.is_empty() {
         Condition::fixed(PART, Truth::True, messages::DEPLOYMENTS_AVAILABLE)
+    } else if unavailable.is_empty() {
+        let (reason, _) = messages::DEPLOYMENTS_AVAILABLE;
+        Condition::new(
+            PART,
+            Truth::True,
+            reason,
+            messages::deployments_missing(&missing),
+        )
     } else {
         let message = messages::deployments_unavailable(&unavailable);
         let reason = messages::DEPLOYMENTS_UNAVAILABLE;

@@ -27,13 +27,16 @@ use serde_json::{Map, Value};
 use crate::evaluate::cluster::text;
 use crate::messages::operator as messages;
 use approvals::Grants;
-use object::{Object, Read};
+use object::{Object, Read, label};
 use observed::Observed;
-use spec::{Desired, Presence};
-use state::{Condition, Part, Related, State, Step, Truth};
+use spec::{Desired, DesiredSubscription, Presence};
+use state::{Condition, Part, Related, State, Step, Truth, Write};
 
 /// Label and annotation of Subscriptions that a policy manages. The annotation is `<namespace>.<name>` of the policy.
 pub const MANAGED: &str = "operatorpolicy.policy.open-cluster-management.io/managed";
+
+/// The prefix of OLM's labels of what belongs to an operator.
+pub const OPERATOR_LABEL: &str = "operators.coreos.com/";
 
 /// Whether the steps of a reconcile write to the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -135,6 +138,12 @@ pub fn managed_annotation(policy: &OperatorPolicy) -> String {
     format!("{}.{}", key.namespace, key.name)
 }
 
+/// The policy that the annotation [`MANAGED`] names. Namespaces have no dots, and policies may.
+pub fn managing_policy(annotation: &str) -> Option<ObjectKey> {
+    let (namespace, name) = annotation.split_once('.')?;
+    Some(ObjectKey::new(namespace, name))
+}
+
 /// Sets the label and annotation of Subscriptions that a policy manages.
 pub fn mark_managed(subscription: &mut Value, owner: &str) {
     let metadata = subscription
@@ -192,6 +201,40 @@ pub fn validity(desired: &Desired) -> State {
 
 /// Decides the steps of a reconcile.
 pub fn decide(context: &Context<'_>) -> Plan {
+    let mut plan = all_steps(context);
+    for step in &mut plan.steps {
+        let part = step.part;
+        step.writes.retain(|write| is_own(context, part, write));
+    }
+    plan
+}
+
+/// Whether a write is for a part of the policy's operator: what the reads select, checked once more before anything is
+/// changed or deleted.
+fn is_own(context: &Context<'_>, part: Part, write: &Write) -> bool {
+    let object: &Value = match write {
+        Write::Create(_) => return true,
+        Write::Replace(object) | Write::ReplaceStatus(object) => object,
+        Write::Delete(object) => object,
+    };
+    let Some(subscription) = &context.desired.subscription else {
+        return false;
+    };
+    let is_here = text(object, "/metadata/namespace") == subscription.namespace;
+    let has_label = || label(object, &operator_label(subscription)).is_some();
+    match part {
+        Part::Crd => has_label(),
+        Part::Csv => is_here && has_label(),
+        _ => is_here,
+    }
+}
+
+/// OLM's label of what belongs to an operator.
+pub fn operator_label(subscription: &DesiredSubscription) -> String {
+    format!("{OPERATOR_LABEL}{}", subscription.label())
+}
+
+fn all_steps(context: &Context<'_>) -> Plan {
     let intervention = context.status.subscription_intervention_time.as_deref();
     let mut plan = Plan {
         intervention: intervention.and_then(|time| time.parse().ok()),

@@ -57,6 +57,22 @@ fn create(
         NON_COMPLIANT,
         messages::NOT_FOUND_BUT_SHOULD_EXIST,
     );
+    let Some(subscriptions) = plan.read(&context.observed.subscriptions) else {
+        return;
+    };
+    if let Some(other) = subscriptions
+        .iter()
+        .find(|other| is_duplicate(desired, other))
+    {
+        let message = messages::subscribed_by_another(super::object::name(other), &desired.name);
+        let condition = Condition {
+            message,
+            ..PART.mismatch()
+        };
+        let mismatched = found(PART, other, NON_COMPLIANT, messages::FOUND_MISMATCHED);
+        plan.settle(State::new(condition, vec![missing, mismatched]));
+        return;
+    }
     let before = State::new(PART.missing(), missing);
     if group == GroupVerdict::Incorrect {
         plan.settle(before);
@@ -68,6 +84,14 @@ fn create(
     let create = Write::Create(object);
     let step = Step::change(before, vec![create], after);
     plan.add(step.needs(&[Part::OperatorGroup]));
+}
+
+/// Whether another Subscription is for the same package. One that OLM made for a package that another one needs gives way
+/// to the policy's.
+fn is_duplicate(desired: &DesiredSubscription, other: &Value) -> bool {
+    let field = |name: &str| text(other, &format!("/spec/{name}"));
+    let parts = ["name", "channel", "source", "sourceNamespace"].map(field);
+    field("name") == desired.name && super::object::name(other) != parts.join("-")
 }
 
 fn must_have(context: &Context<'_>, plan: &mut Plan, existing: &Object) {

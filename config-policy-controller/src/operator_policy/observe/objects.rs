@@ -13,14 +13,12 @@ use crate::operator_policy::decide::observed::{CopiedCsv, Observed, Update};
 use crate::operator_policy::decide::spec::{Desired, DesiredSubscription, Presence, names};
 use crate::operator_policy::decide::state::Part;
 use crate::operator_policy::decide::{
-    MANAGED, Mode, RemovalOf, csv, deployment, existing_installation, install_plan, keeps,
-    managed_annotation, mark_managed, operator_group, subscription,
+    MANAGED, Mode, OPERATOR_LABEL, RemovalOf, csv, deployment, existing_installation, install_plan,
+    keeps, managed_annotation, managing_policy, mark_managed, operator_group, operator_label,
+    subscription,
 };
 use reeve_api::operator_policy::OperatorPolicy;
 use reeve_runtime::object::ObjectKey;
-
-/// The prefix of OLM's labels of what belongs to an operator.
-const OPERATOR_LABEL: &str = "operators.coreos.com/";
 
 /// A policy whose objects are read.
 pub struct ObservedPolicy<'p, G> {
@@ -125,12 +123,16 @@ async fn subscriptions<C: Cluster, G>(
     desired: &DesiredSubscription,
     observed: &mut Observed,
 ) {
-    let Ok(Some(existing)) = &observed.subscription else {
-        return;
-    };
     if of.presence == Presence::MustNotHave {
         return;
     }
+    let Ok(Some(existing)) = &observed.subscription else {
+        let part = Part::Subscription;
+        observed.subscriptions = reads
+            .list(part, "Subscriptions", &desired.namespace, "")
+            .await;
+        return;
+    };
     let mut object = desired.object();
     if of.mode == Mode::Inform
         && let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut)
@@ -183,7 +185,7 @@ async fn installed<C: Cluster>(
     desired: &DesiredSubscription,
     observed: &mut Observed,
 ) {
-    let selector = format!("{OPERATOR_LABEL}{}", desired.label());
+    let selector = operator_label(desired);
     observed.csvs = reads
         .list(Part::Csv, "CSVs", &desired.namespace, &selector)
         .await;
@@ -245,12 +247,8 @@ async fn approvers<C: Cluster, G: Fn(&ObjectKey) -> Option<Grants>>(
         if text(&subscription, "/metadata/uid") == text(own, "/metadata/uid") {
             continue;
         }
-        // Namespaces have no dots, and policies may.
-        let owner = annotation(&subscription, MANAGED).and_then(|owner| owner.split_once('.'));
-        let Some((namespace_of_policy, policy)) = owner else {
-            continue;
-        };
-        let Some(grants) = (of.grants_of)(&ObjectKey::new(namespace_of_policy, policy)) else {
+        let owner = annotation(&subscription, MANAGED).and_then(managing_policy);
+        let Some(grants) = owner.and_then(|owner| (of.grants_of)(&owner)) else {
             continue;
         };
         let label = names::olm_label(name(&subscription), namespace);

@@ -122,11 +122,11 @@ fn deployment(unavailable: i64) -> Object {
     ("True", "NoExistingDeployments", "no existing operator Deployments"),
     &[("a", "NonCompliant", "Resource not found but should exist")])]
 #[case::one_missing(&[("a", Some(deployment(0))), ("b", None)], "NonCompliant",
-    ("True", "DeploymentsAvailable", "all operator Deployments have their minimum availability"),
+    ("True", "DeploymentsAvailable", "all operator Deployments have their minimum availability, but these were not found: b"),
     &[("a", "Compliant", "Deployment Available"),
       ("b", "NonCompliant", "Resource not found but should exist")])]
 #[tokio::test]
-async fn op_15_deployments(
+async fn op_24_28_deployments(
     #[case] found: &[(&str, Option<Object>)],
     #[case] config: &str,
     #[case] condition: (&str, &str, &str),

@@ -5,7 +5,9 @@ mod groups;
 mod install_plans;
 mod installations;
 mod packages;
+mod properties;
 mod removal;
+mod rough_edges;
 mod spec;
 mod statuses;
 mod subscriptions;
@@ -33,6 +35,7 @@ use crate::evaluate::cluster::WriteError;
 const NOW: &str = "2026-01-01T12:00:00Z";
 
 /// A policy and the cluster around it.
+#[derive(Debug)]
 struct Story {
     policy: Value,
     desired: Desired,
@@ -248,6 +251,9 @@ fn object(part: Part, name: &str, more: Value) -> Object {
         "apiVersion": part.api_version(), "kind": part.kind(),
         "metadata": {"name": name, "namespace": "operators", "uid": format!("uid of {name}")},
     });
+    if matches!(part, Part::Csv | Part::Crd) {
+        object["metadata"]["labels"] = json!({"operators.coreos.com/quay.operators": ""});
+    }
     if part == Part::Crd {
         object["metadata"]
             .as_object_mut()

@@ -19,7 +19,7 @@ fn installed() -> Story {
 }
 
 #[tokio::test]
-async fn op_20_everything_is_deleted_and_the_group_last() {
+async fn op_24_19_everything_is_deleted_and_the_group_last() {
     let ending = installed().run().await;
     assert_eq!(
         ending.writes,
@@ -321,7 +321,7 @@ async fn op_24_42_invalid_policy_deletes_nothing() {
 }
 
 #[tokio::test]
-async fn op_20_deployments_of_a_removed_version_stay_listed() {
+async fn op_24_27_deployments_of_a_removed_version_stay_listed() {
     let mut story = installed();
     let deployment = object(Part::Deployment, "a", json!({}));
     story.observed.deployments = vec![("a".to_owned(), Ok(Some(deployment)))];

@@ -35,7 +35,7 @@ fn unreferenced(intervention: Option<&str>) -> Story {
 }
 
 #[tokio::test]
-async fn op_9_created_subscription_is_marked_as_managed() {
+async fn op_24_25_created_subscription_is_marked_as_managed() {
     let mut story = Story::enforce();
     story.observed.operator_groups = Ok(vec![inferred_group()]);
     let ending = story.run().await;
@@ -69,10 +69,11 @@ async fn op_9_different_subscription_is_updated_after_a_report() {
 }
 
 #[tokio::test]
-async fn op_9_conflict_is_no_error() {
+async fn op_24_40_conflict_is_no_error() {
     let conflict = WriteError::Conflict("changed".to_owned());
     let mut story = Story::subscribed(&json!({})).refusing(PART, conflict);
-    story.observed.subscription_update = Update::Needed(Box::default());
+    let merged = subscription(&json!({})).as_ref().clone();
+    story.observed.subscription_update = Update::Needed(Box::new(merged));
     let ending = story.run().await;
     assert!(ending.acted.conflict && ending.acted.errors.is_empty());
     assert_eq!(ending.of(PART).1, "SubscriptionMismatch");

@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use kube::ResourceExt as _;
 use reeve_scenarios::{Controller, OperatorSubject, apply_json, namespace};
 use reeve_testkit::{
     Kubelet, KubeletOptions, OLM_NAMESPACE, Object, Objects, Olm, Plane, PlaneOptions, World,
@@ -19,14 +18,18 @@ use crate::packages;
 
 pub(crate) const OLM: &str = "operators.coreos.com/v1alpha1";
 pub(crate) const GROUPS: &str = "operators.coreos.com/v1";
-/// The managed cluster, which is also the namespace of its policies.
+/// The managed cluster, which is also the namespace of the policies from the hub.
 pub(crate) const MANAGED: &str = "managed";
+/// The namespace of the policies that scenarios apply on the managed cluster.
+const DIRECT: &str = "direct";
+/// The namespace of the policies whose controller is killed.
+pub(crate) const KILLED: &str = "killed";
 /// The namespace of the policies for the operators of the other cluster.
 pub(crate) const HOSTED: &str = "hosted";
 /// The catalog with the packages of all scenarios.
 pub(crate) const CATALOG: &str = "operators";
-/// How long OLM may take for an installation: it tries again after failures, at growing distances.
-const OLM_TAKES: Duration = Duration::from_mins(3);
+/// How long OLM may take for what it does: its client sends five requests a second, and all scenarios need it.
+const OLM_TAKES: Duration = Duration::from_mins(5);
 
 /// A cluster with OLM, and with Pods.
 pub(crate) struct WithOlm {
@@ -85,7 +88,8 @@ impl WithOlm {
 pub(crate) struct Clusters {
     pub(crate) here: WithOlm,
     pub(crate) there: WithOlm,
-    pub(crate) hosted: Controller,
+    /// Works on the policies that scenarios apply here, and on those for the other cluster.
+    controllers: [Controller; 2],
     pub(crate) other: Plane,
     pub(crate) world: World,
 }
@@ -113,46 +117,31 @@ impl Clusters {
         let (world, other) = futures::try_join!(World::start(options), other)?;
         let managed = &world.cluster(MANAGED)?.plane;
         let (here, there) = futures::try_join!(WithOlm::start(managed), WithOlm::start(&other))?;
+        namespace(managed, DIRECT).await?;
         namespace(managed, HOSTED).await?;
         let kubeconfig = format!("--target-kubeconfig-path={}", other.kubeconfig().display());
         let args = ["--enable-operator-policy=true", &kubeconfig];
+        let direct = Controller::start(managed, DIRECT, &args[..1]).await?;
         let hosted = Controller::start(managed, HOSTED, &args).await?;
         Ok(Self {
             here,
             there,
-            hosted,
+            controllers: [direct, hosted],
             other,
             world,
         })
     }
 
-    /// What the cluster and the policies of an operator look like, and the ends of the logs.
+    /// The ends of the logs. A scenario's own failure has the policy's conditions.
     pub(crate) async fn dump(&self, _: &str) -> String {
-        let mut text = String::new();
-        for (api_version, kind) in [
-            (
-                "policy.open-cluster-management.io/v1beta1",
-                "OperatorPolicy",
-            ),
-            (OLM, "Subscription"),
-            (OLM, "InstallPlan"),
-            (OLM, "ClusterServiceVersion"),
-        ] {
-            for object in self.list(api_version, kind, None).await.unwrap_or_default() {
-                let status = match kind {
-                    "OperatorPolicy" => &object.data["status"]["conditions"],
-                    "ClusterServiceVersion" => &object.data["status"]["message"],
-                    _ => &object.data["status"],
-                };
-                let namespace = object.namespace().unwrap_or_default();
-                text += &format!("--- {kind} {namespace}/{}: {status}\n", object.name_any());
-            }
-        }
-        let log = self.here.olm.log();
-        let warnings = log.lines().filter(|line| line.contains("level=error"));
-        let last: Vec<&str> = warnings.collect();
-        let last = last[last.len().saturating_sub(20)..].join("\n");
-        format!("{text}--- errors of OLM:\n{last}\n{}", self.world.logs())
+        let olm = [self.here.olm.log(), self.there.olm.log()];
+        let controllers = self.controllers.iter().map(Controller::log);
+        let logs = olm.into_iter().chain(controllers).map(|log| {
+            let lines: Vec<&str> = log.lines().collect();
+            lines[lines.len().saturating_sub(30)..].join("\n")
+        });
+        logs.collect::<Vec<String>>()
+            .join("\n--- the next log ends:\n")
     }
 }
 
@@ -194,7 +183,7 @@ impl<'c> Operator<'c> {
         Self {
             subject: OperatorSubject {
                 hosting: clusters,
-                policies: MANAGED.to_owned(),
+                policies: DIRECT.to_owned(),
                 name: name.to_owned(),
             },
             cluster: clusters,
@@ -210,11 +199,16 @@ impl<'c> Operator<'c> {
         Ok(operator)
     }
 
+    /// The same by a policy in another namespace.
+    pub(crate) fn governed_in(mut self, policies: &str) -> Self {
+        policies.clone_into(&mut self.subject.policies);
+        self
+    }
+
     /// The same on the other cluster.
     pub(crate) fn hosted(mut self, clusters: &'c Clusters) -> Self {
         self.cluster = clusters.other.objects();
-        HOSTED.clone_into(&mut self.subject.policies);
-        self
+        self.governed_in(HOSTED)
     }
 
     /// Another policy for operators of the same namespace.
@@ -249,7 +243,9 @@ impl<'c> Operator<'c> {
     /// The same without an OperatorGroup of its own.
     pub(crate) fn without_group(&self, action: &str) -> Value {
         let mut spec = self.spec(action);
-        spec["operatorGroup"] = Value::Null;
+        if let Some(spec) = spec.as_object_mut() {
+            spec.remove("operatorGroup");
+        }
         spec
     }
 
