@@ -227,6 +227,7 @@ impl Fleet {
             flag("kubeconfig", &cluster.kubeconfig),
             format!("--cluster-name={}", cluster.name).into(),
             format!("--watch-namespace={}", cluster.name).into(),
+            "--enable-operator-policy=true".into(),
         ];
         let mut args =
             configuration::Args::try_parse_from(with_all(NAME, own)).map_err(refused(NAME))?;

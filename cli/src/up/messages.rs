@@ -10,11 +10,6 @@ pub(super) fn name_too_long(length: usize) -> String {
     )
 }
 
-/// A template's kind is known, and nothing evaluates it.
-pub(super) fn no_evaluator(kind: &str, name: &str) -> String {
-    format!("{kind} {name}: no controller of this fleet evaluates it")
-}
-
 /// An object was applied to the hub that is evaluated on managed clusters only.
 pub(super) fn on_the_hub(kind: &str) -> String {
     format!("a {kind} is not evaluated on the hub: make it a template of a Policy")

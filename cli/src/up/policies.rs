@@ -18,10 +18,8 @@ use super::messages;
 const TEMPLATE_KINDS: [(&str, &str, &str); 3] = [
     ("v1", "configurationpolicies", "ConfigurationPolicy"),
     ("v1", "certificatepolicies", "CertificatePolicy"),
-    ("v1beta1", "operatorpolicies", OPERATOR_POLICY),
+    ("v1beta1", "operatorpolicies", "OperatorPolicy"),
 ];
-/// A kind without an evaluator in a fleet.
-const OPERATOR_POLICY: &str = "OperatorPolicy";
 
 /// A line of the table.
 #[derive(Debug, Default)]
@@ -54,21 +52,6 @@ struct Status {
 struct Spec {
     #[serde(default)]
     disabled: bool,
-    #[serde(default, rename = "policy-templates")]
-    templates: Vec<Template>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Template {
-    object_definition: Definition,
-}
-
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-struct Definition {
-    kind: String,
-    metadata: Named,
 }
 
 /// Only the name: other metadata may be nested at any depth.
@@ -134,17 +117,7 @@ fn row(policy: RootPolicy) -> Row {
         })
         .collect();
     let root = RootPolicyName::new(namespace, name);
-    let unanswered = clusters.iter().any(|(_, compliance)| compliance.is_none());
-    let templates = policy.spec.templates.iter();
-    let mut templates = templates.map(|template| &template.object_definition);
-    let problem = if let Err(length) = root.fits() {
-        Some(messages::name_too_long(length))
-    } else if unanswered {
-        let unevaluated = templates.find(|template| template.kind == OPERATOR_POLICY);
-        unevaluated.map(|template| messages::no_evaluator(OPERATOR_POLICY, &template.metadata.name))
-    } else {
-        None
-    };
+    let problem = root.fits().err().map(messages::name_too_long);
     Row {
         name: format!("{}/{}", root.namespace, root.name),
         disabled: policy.spec.disabled,
@@ -159,37 +132,18 @@ mod tests {
 
     use super::*;
 
-    fn of(name: &str, kind: &str, compliant: Option<&str>) -> Row {
+    fn of(name: &str) -> Row {
         let policy = json!({
-            "metadata": { "namespace": "policies", "name": name },
-            "spec": { "policy-templates": [
-                { "objectDefinition": { "kind": kind, "metadata": { "name": "t" } } },
-            ] },
-            "status": { "status": [{ "clustername": "c1", "compliant": compliant }] },
+            "metadata": { "namespace": "policies", "name": name }, "spec": {},
+            "status": { "status": [{ "clustername": "c1" }] },
         });
         row(serde_json::from_value(policy).unwrap())
     }
 
     #[test]
     fn name_too_long_for_replicas_is_named_as_the_reason() {
-        assert_eq!(
-            of(&"x".repeat(54), "ConfigurationPolicy", None).problem,
-            None
-        );
-        let problem = of(&"x".repeat(55), "ConfigurationPolicy", None)
-            .problem
-            .unwrap();
+        assert_eq!(of(&"x".repeat(54)).problem, None);
+        let problem = of(&"x".repeat(55)).problem.unwrap();
         assert!(problem.contains("63 characters, at most 62"), "{problem}");
-    }
-
-    #[test]
-    fn kind_without_evaluator_is_named_where_a_cluster_has_no_answer() {
-        let problem = of("p", OPERATOR_POLICY, None).problem.unwrap();
-        assert_eq!(
-            problem,
-            "OperatorPolicy t: no controller of this fleet evaluates it"
-        );
-        assert_eq!(of("p", OPERATOR_POLICY, Some("NonCompliant")).problem, None);
-        assert_eq!(of("p", "ConfigurationPolicy", None).problem, None);
     }
 }

@@ -1,6 +1,7 @@
 //! A fleet in one process enforces policies on its clusters.
 
 mod authorities;
+mod operators;
 
 use std::time::{Duration, Instant};
 

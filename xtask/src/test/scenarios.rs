@@ -30,8 +30,9 @@ pub(super) enum Choice {
 }
 
 /// All suites, each with its kind of server; of each kind those that take longest first.
-const SUITES: [(&str, Server); 24] = [
+const SUITES: [(&str, Server); 25] = [
     ("lifecycle", Server::Real),
+    ("olm", Server::Real),
     ("hub_guarantees", Server::Real),
     ("guarantees", Server::Real),
     ("install", Server::Real),
@@ -42,7 +43,7 @@ const SUITES: [(&str, Server); 24] = [
     ("propagator_process", Server::Real),
     ("runtime", Server::Real),
     ("crds", Server::Real),
-    (PACKAGING, Server::Real),
+    ("packaging", Server::Real),
     ("corpus", Server::Embedded),
     ("addon_guarantees", Server::Embedded),
     ("addon", Server::Embedded),
@@ -57,8 +58,9 @@ const SUITES: [(&str, Server); 24] = [
     ("approvals", Server::Embedded),
 ];
 
-/// The suite that needs no API server.
-const PACKAGING: &str = "packaging";
+/// The suites that do not run on the embedded server: one needs no API server, and the other one that passes requests on
+/// to the API server of `PackageManifests`.
+const NEVER_EMBEDDED: [&str; 2] = ["packaging", "olm"];
 
 /// The folder of the package that they are in.
 const PACKAGE: &str = "scenarios";
@@ -81,8 +83,8 @@ pub(super) fn add(choice: Choice, built: &Built, jobs: &mut Jobs) -> Result<()> 
         for server in [Server::Real, Server::Embedded] {
             let is_chosen = match choice {
                 Choice::Own => server == own,
-                Choice::Embedded => server == Server::Embedded && name != PACKAGING,
-                Choice::Both => server == Server::Real || name != PACKAGING,
+                Choice::Embedded => server == Server::Embedded && !NEVER_EMBEDDED.contains(&name),
+                Choice::Both => server == Server::Real || !NEVER_EMBEDDED.contains(&name),
             };
             if is_chosen {
                 let lane = match server {

@@ -344,7 +344,19 @@ pub(crate) async fn without_group(world: Arc<Clusters>) -> Result<()> {
         .delete("Subscription", "authorino-does-not-exist")
         .await?;
 
+    let before = operator.subscription().await?.metadata.uid;
     operator.delete("Subscription", "authorino").await?;
+    takes("the new Subscription has the installed version", || async {
+        let now = operator.subscription().await?;
+        ensure!(now.metadata.uid != before, "it is the one of before");
+        let installed = now.data["status"]["installedCSV"].clone();
+        same(
+            "the installed version",
+            installed,
+            json!(operator.csv("0.0.3")),
+        )
+    })
+    .await?;
     operator.complies().await?;
     steadily("it stays compliant", || async {
         operator.is("Compliant").await.map(|_| ())

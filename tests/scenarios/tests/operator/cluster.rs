@@ -35,7 +35,10 @@ impl Cluster {
     pub(crate) async fn start() -> Result<Self> {
         let (plane, other) = futures::try_join!(with_olm("operators"), with_olm("other"))?;
         namespace(&plane, POLICIES).await?;
-        let args = ["--enable-operator-policy=true"];
+        let args = [
+            "--enable-operator-policy=true",
+            "--template-function-denylist=sha512sum",
+        ];
         let controller = Controller::start(&plane, POLICIES, &args).await?;
         Ok(Self {
             controller,

@@ -41,6 +41,8 @@ fn main() -> ExitCode {
             op_11_install_plan_of_two_policies: several::shared_install_plan,
             op_7_operator_of_another_namespace_is_used: several::existing_installation,
             op_5_templates_are_followed: specs::templates,
+            op_24_31_encrypted_values_are_decrypted: specs::encrypted,
+            op_24_31_denied_function_fails: specs::denied_function,
             op_5_1_broken_template_is_reported: specs::broken_template,
             op_24_11_missing_versions_approve_nothing: specs::missing_versions,
             op_5_namespace_is_awaited: specs::namespace_awaited,

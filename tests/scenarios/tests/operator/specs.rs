@@ -56,6 +56,63 @@ pub(crate) async fn templates(world: Arc<Cluster>) -> Result<()> {
     .await
 }
 
+/// Encrypted values of a Subscription are decrypted with the key of the policy's namespace.
+pub(crate) async fn encrypted(world: Arc<Cluster>) -> Result<()> {
+    let operator = Operator::new(&world, "encrypted").await?;
+    let key = json!({
+        "apiVersion": "v1", "kind": "Secret",
+        "metadata": {"name": "policy-encryption-key", "namespace": operator.policies},
+        // `reeve-tests-first-key-0123456789`.
+        "data": {"key": "cmVldmUtdGVzdHMtZmlyc3Qta2V5LTAxMjM0NTY3ODk="},
+    });
+    apply_json(&world, key).await?;
+    let mut spec = operator.enforced();
+    // `Raleigh`, by that key and the initialization vector below.
+    spec["subscription"]["channel"] = json!("$ocm_encrypted:sccn7GCvPFMYYCtjZGUrcA==");
+    spec["subscription"]["namespace"] = json!(operator.namespace);
+    operator.apply(spec).await?;
+    let name = "policy.open-cluster-management.io/encryption-iv";
+    operator
+        .annotate(json!({name: "YW4taXYtb2YtMTZieXRlcw=="}))
+        .await?;
+    within("the channel is decrypted", || async {
+        let subscription = operator.subscribed().await?;
+        let channel = subscription.data["spec"]["channel"].clone();
+        same("the channel", channel, json!("Raleigh"))
+    })
+    .await?;
+    let status = operator.status().await?.to_string();
+    let events = operator.events().await?.join("\n");
+    ensure!(
+        !status.contains("Raleigh") && !events.contains("Raleigh"),
+        "the decrypted value is shown: {status}\n{events}"
+    );
+    Ok(())
+}
+
+/// A function that the flags deny fails, and nothing is subscribed.
+pub(crate) async fn denied_function(world: Arc<Cluster>) -> Result<()> {
+    let operator = Operator::new(&world, "denied").await?;
+    let mut spec = operator.enforced();
+    spec["subscription"]["channel"] = json!("{{ \"a\" | sha512sum }}");
+    operator.apply(spec).await?;
+    let reason = "InvalidPolicySpec";
+    let message = operator
+        .condition("ValidPolicySpec", "False", reason)
+        .await?;
+    ensure!(
+        message.starts_with("could not build subscription: ")
+            && message.contains("use of denylisted template function: function 'sha512sum'"),
+        "the message is {message}"
+    );
+    steadily("nothing is subscribed", || async {
+        let found = operator.get("Subscription", "denied").await?;
+        ensure!(found.is_none(), "{found:?}");
+        Ok(())
+    })
+    .await
+}
+
 /// What the template engine says of a template is in the status, and the next spec is taken.
 pub(crate) async fn broken_template(world: Arc<Cluster>) -> Result<()> {
     let operator = Operator::new(&world, "malformed").await?;
