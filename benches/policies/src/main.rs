@@ -3,6 +3,7 @@
 
 mod measure;
 mod objects;
+mod operators;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -36,6 +37,9 @@ struct Args {
     /// for a drift has caught up after 170.
     #[arg(long, default_value_t = 250)]
     pause: u64,
+    /// Policies for operators, one each.
+    #[arg(long, default_value_t = 50)]
+    operators: usize,
     /// Flags for the program, besides those it is always given.
     #[arg(last = true)]
     flags: Vec<String>,
@@ -53,9 +57,9 @@ async fn main() -> Result<()> {
     );
     objects::existing(&plane, args.policies * args.objects).await?;
     objects::inform_policy(&plane, args.policies, args.objects).await?;
-    let mut controller = Program::new(&plane, program, "config-policy-controller")
+    let mut controller = Program::new(&plane, program.clone(), "config-policy-controller")
         .args(["controller".to_owned()])
-        .args(args.flags)
+        .args(args.flags.clone())
         .env("WATCH_NAMESPACE", objects::POLICIES);
     measure::first_status(&plane, &mut controller, args.policies).await?;
     measure::idle(&plane, &controller, args.idle).await?;
@@ -70,5 +74,19 @@ async fn main() -> Result<()> {
     measure::enforce(&plane, &controller, args.enforce_policy).await?;
     println!("\n# {} drifts, one after the other", args.drifts);
     let drifts = (args.drifts, Duration::from_millis(args.pause));
-    measure::drift(&plane, &controller, args.enforce_policy, drifts).await
+    measure::drift(&plane, &controller, args.enforce_policy, drifts).await?;
+    controller.stop();
+
+    println!("\n# {} policies for operators", args.operators);
+    operators::install(&plane, args.operators).await?;
+    let mut controller = Program::new(&plane, program, "config-policy-controller")
+        .args([
+            "controller".to_owned(),
+            "--enable-operator-policy=true".to_owned(),
+        ])
+        .args(args.flags)
+        .env("WATCH_NAMESPACE", operators::POLICIES);
+    operators::first_status(&plane, &mut controller, args.operators).await?;
+    measure::idle(&plane, &controller, args.idle).await?;
+    operators::version_changed(&plane, &controller).await
 }

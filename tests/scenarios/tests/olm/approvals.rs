@@ -10,7 +10,7 @@ use crate::cluster::{CATALOG, Clusters, OLM, Operator, takes};
 
 const TYPE: &str = "InstallPlanCompliant";
 
-/// The versions of the approved install plans, sorted.
+/// The versions of the approved install plans, sorted. OLM may make two plans for a version.
 pub(crate) async fn approved(operator: &Operator<'_>) -> Result<Vec<String>> {
     let plans = operator.list("InstallPlan").await?;
     let approved = plans
@@ -22,6 +22,7 @@ pub(crate) async fn approved(operator: &Operator<'_>) -> Result<Vec<String>> {
     });
     let mut names: Vec<String> = names.map(str::to_owned).collect();
     names.sort();
+    names.dedup();
     Ok(names)
 }
 

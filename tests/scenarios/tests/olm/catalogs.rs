@@ -39,12 +39,11 @@ pub(crate) async fn health(world: Arc<Clusters>) -> Result<()> {
     operator.relates("CatalogSource", &[missing]).await?;
 
     let catalog = "brittle";
-    world
-        .here
-        .serve(&world, catalog, &[Package::plain("healthy")])
-        .await?;
+    let place = (operator.namespace.as_str(), catalog);
+    let packages = [Package::plain("healthy")];
+    world.here.serve_in(&world, place, &packages).await?;
     operator
-        .patch(json!({"subscription": {"source": catalog}}))
+        .patch(json!({"subscription": {"source": catalog, "sourceNamespace": operator.namespace}}))
         .await?;
     operator
         .says([TYPE, "False", "CatalogSourcesFound"], "was found")
@@ -58,7 +57,6 @@ pub(crate) async fn health(world: Arc<Clusters>) -> Result<()> {
     operator
         .relates("CatalogSource", &[[catalog, "Compliant", reason]])
         .await?;
-    operator.complies().await?;
     operator
         .patch(json!({"complianceConfig": {"catalogSourceUnhealthy": "NonCompliant"}}))
         .await?;

@@ -53,11 +53,22 @@ impl WithOlm {
         Ok(started)
     }
 
-    /// Serves packages as a catalog.
+    /// Serves packages as a catalog for all namespaces.
     pub(crate) async fn serve(
         &self,
         cluster: &Objects,
         name: &str,
+        packages: &[Package],
+    ) -> Result<()> {
+        self.serve_in(cluster, (OLM_NAMESPACE, name), packages)
+            .await
+    }
+
+    /// Serves packages as a catalog for one namespace: OLM installs nothing anywhere while a catalog for all is broken.
+    pub(crate) async fn serve_in(
+        &self,
+        cluster: &Objects,
+        (namespace, name): (&str, &str),
         packages: &[Package],
     ) -> Result<()> {
         let documents: Vec<Value> = packages.iter().flat_map(Package::documents).collect();
@@ -66,14 +77,14 @@ impl WithOlm {
             cluster,
             json!({
                 "apiVersion": OLM, "kind": "CatalogSource",
-                "metadata": {"name": name, "namespace": OLM_NAMESPACE},
+                "metadata": {"name": name, "namespace": namespace},
                 "spec": {"sourceType": "grpc", "address": format!("127.0.0.1:{port}")},
             }),
         )
         .await?;
         takes(format!("the catalog {name} is ready"), || async {
             let found = cluster
-                .get(OLM, "CatalogSource", Some(OLM_NAMESPACE), name)
+                .get(OLM, "CatalogSource", Some(namespace), name)
                 .await?;
             let found = found.context("absent")?;
             let state = &found.data["status"]["connectionState"]["lastObservedState"];

@@ -89,8 +89,12 @@ async fn one(
         );
     }
     let events = operator.events().await?;
+    // A change of the related objects alone is reported with the message of before: an upgrade's install plan takes the
+    // place of the one of before while OLM still plans it.
+    let planned = "no InstallPlans requiring approval were found";
     for pair in events.windows(2) {
-        ensure!(pair[0] != pair[1], "a report is doubled: {events:#?}");
+        let is_doubled = pair[0] == pair[1] && !pair[0].contains(planned);
+        ensure!(!is_doubled, "a report is doubled: {events:#?}");
     }
     Ok(())
 }
