@@ -24,7 +24,7 @@ const ADVICE: &str = "the tests need the Operator Lifecycle Manager: install Go 
 /// The namespace of OLM, and of the catalogs that all namespaces may use.
 pub const OLM_NAMESPACE: &str = "olm";
 
-/// The `Service` and the `Deployment` of the API server of `PackageManifests`.
+/// The role, and the `Service`, of the API server of `PackageManifests`.
 const PACKAGE_SERVER: &str = "package-server";
 
 const READY: Duration = Duration::from_mins(2);
@@ -152,7 +152,7 @@ impl Olm {
         let catalog = Catalog { server, port };
         let catalog = catalogs.entry(name.to_owned()).or_insert(catalog);
         let server = &mut catalog.server;
-        let serves = eventually("the catalog is served", READY, || {
+        let answered = eventually("the catalog is served", READY, || {
             let ended = server.status();
             async move {
                 ensure!(ended?.is_none(), "it has ended");
@@ -160,7 +160,7 @@ impl Olm {
                 Ok(())
             }
         });
-        serves.await.with_context(|| catalog.server.log())?;
+        answered.await.with_context(|| catalog.server.log())?;
         Ok(port)
     }
 

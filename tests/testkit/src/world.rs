@@ -120,12 +120,7 @@ impl World {
 }
 
 impl Cluster {
-    async fn join(
-        name: &'static str,
-        plane: Plane,
-        hub: &Plane,
-        flags: &[String],
-    ) -> Result<Self> {
+    async fn join(name: &'static str, plane: Plane, hub: &Plane, flags: &[String]) -> Result<Self> {
         register(hub, name).await?;
         plane.apply(&namespace(name)).await?;
         let mut addon = start_addon(name, hub, &plane)?;

@@ -232,7 +232,7 @@ fn check_delete(story: &Story, object: &Object) -> Result<(), TestCaseError> {
             prop_assert!(others.iter().all(|other| name(other) == "quay"));
         }
         "ClusterServiceVersion" => {
-            prop_assert!(may_remove && has_label && removal["clusterServiceVersions"] != "Keep")
+            prop_assert!(may_remove && has_label && removal["clusterServiceVersions"] != "Keep");
         }
         "CustomResourceDefinition" => {
             prop_assert!(may_remove && has_label && removal["customResourceDefinitions"] != "Keep");

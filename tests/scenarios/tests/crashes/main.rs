@@ -20,6 +20,7 @@ fn main() -> ExitCode {
     let options = WorldOptions {
         clusters: vec!["c1"],
         audit: false,
+        ..WorldOptions::default()
     };
     run_in_turns(
         options,

@@ -16,6 +16,7 @@ fn main() -> ExitCode {
     let options = WorldOptions {
         clusters: vec!["c1", "c2"],
         audit: true,
+        ..WorldOptions::default()
     };
     let scenarios = vec![
         scenario("a_namespace_informed_then_enforced", |w| {

@@ -13,6 +13,7 @@ fn main() -> ExitCode {
     let options = WorldOptions {
         clusters: vec!["c1"],
         audit: true,
+        ..WorldOptions::default()
     };
     run_in_turns(
         options,

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::cluster::{CATALOG, Clusters, OLM, Operator, takes};
 
 const TYPE: &str = "InstallPlanCompliant";
+const REQUIRES: &str = "InstallPlanRequiresApproval";
 
 /// The versions of the approved install plans, sorted. OLM may make two plans for a version.
 pub(crate) async fn approved(operator: &Operator<'_>) -> Result<Vec<String>> {
@@ -29,7 +30,15 @@ pub(crate) async fn approved(operator: &Operator<'_>) -> Result<Vec<String>> {
 /// Cases 27 to 34.
 pub(crate) async fn upgrades(world: Arc<Clusters>) -> Result<()> {
     let operator = Operator::new(&world, "kafka").await?;
-    let (first, second) = (operator.csv("0.50.0"), operator.csv("0.50.1"));
+    never_resolved(&operator).await?;
+    first_installation(&operator).await?;
+    upgrade(&operator).await?;
+    newer_channels(&operator).await
+}
+
+/// Cases 27 and 28: the starting version does not exist.
+async fn never_resolved(operator: &Operator<'_>) -> Result<()> {
+    let first = operator.csv("0.50.0");
     let mut spec = operator.spec("enforce");
     spec["upgradeApproval"] = json!("None");
     spec["versions"] = json!([first]);
@@ -57,8 +66,12 @@ pub(crate) async fn upgrades(world: Arc<Clusters>) -> Result<()> {
         "Compliant",
         "There are no relevant InstallPlans in this namespace",
     ];
-    operator.relates("InstallPlan", &[none]).await?;
+    operator.relates("InstallPlan", &[none]).await
+}
 
+/// Cases 29 and 30: an install plan that waits for a policy that informs.
+async fn first_installation(operator: &Operator<'_>) -> Result<()> {
+    let first = operator.csv("0.50.0");
     let starting = json!({"startingCSV": first});
     operator
         .patch(json!({"remediationAction": "inform", "subscription": starting}))
@@ -75,8 +88,7 @@ pub(crate) async fn upgrades(world: Arc<Clusters>) -> Result<()> {
         )
         .await?;
     let available = format!("an InstallPlan to update to [{first}] is available for approval");
-    let requires = "InstallPlanRequiresApproval";
-    operator.says([TYPE, "True", requires], &available).await?;
+    operator.says([TYPE, "True", REQUIRES], &available).await?;
     let plan = operator.names("InstallPlan").await?;
     let plan = plan.first().context("no InstallPlan")?;
     let waiting = "The InstallPlan is RequiresApproval";
@@ -85,20 +97,24 @@ pub(crate) async fn upgrades(world: Arc<Clusters>) -> Result<()> {
         .await?;
     let config = |of: &str| json!({"complianceConfig": {"upgradesAvailable": of}});
     operator.patch(config("NonCompliant")).await?;
-    operator.says([TYPE, "False", requires], &available).await?;
+    operator.says([TYPE, "False", REQUIRES], &available).await?;
     operator
         .relates("InstallPlan", &[[plan, "NonCompliant", waiting]])
-        .await?;
+        .await
+}
 
+/// Cases 31 to 33: the upgrade is refused until its version and upgrades are allowed.
+async fn upgrade(operator: &Operator<'_>) -> Result<()> {
+    let (first, second) = (operator.csv("0.50.0"), operator.csv("0.50.1"));
     operator
         .patch(json!({"remediationAction": "enforce", "upgradeApproval": "Automatic"}))
         .await?;
     let upgrade = format!("an InstallPlan to update to [{second}] is available for approval");
     let refused = format!("{upgrade} but approval for [{second}] is required");
-    operator.says([TYPE, "False", requires], &refused).await?;
+    operator.says([TYPE, "False", REQUIRES], &refused).await?;
     same(
         "the approvals",
-        approved(&operator).await?,
+        approved(operator).await?,
         vec![first.clone()],
     )?;
 
@@ -106,7 +122,7 @@ pub(crate) async fn upgrades(world: Arc<Clusters>) -> Result<()> {
         .patch(json!({"upgradeApproval": "None", "versions": [first, second]}))
         .await?;
     let message = takes("the message has no suffix", || async {
-        let message = operator.condition(TYPE, "False", requires).await?;
+        let message = operator.condition(TYPE, "False", REQUIRES).await?;
         ensure!(message == upgrade, "it is {message}");
         Ok(message)
     });
@@ -114,7 +130,7 @@ pub(crate) async fn upgrades(world: Arc<Clusters>) -> Result<()> {
     steadily("it is not approved", || async {
         same(
             "the approvals",
-            approved(&operator).await?,
+            approved(operator).await?,
             vec![first.clone()],
         )
     })
@@ -137,10 +153,9 @@ pub(crate) async fn upgrades(world: Arc<Clusters>) -> Result<()> {
         .await?;
     same(
         "the approvals",
-        approved(&operator).await?,
+        approved(operator).await?,
         vec![first, second],
-    )?;
-    newer_channels(&operator).await
+    )
 }
 
 /// Case 34.

@@ -144,7 +144,7 @@ impl Clusters {
     }
 
     /// The ends of the logs. A scenario's own failure has the policy's conditions.
-    pub(crate) async fn dump(&self, _: &str) -> String {
+    pub(crate) fn dump(&self) -> String {
         let olm = [self.here.olm.log(), self.there.olm.log()];
         let controllers = self.controllers.iter().map(Controller::log);
         let logs = olm.into_iter().chain(controllers).map(|log| {
@@ -251,7 +251,7 @@ impl<'c> Operator<'c> {
         })
     }
 
-    /// The same without an OperatorGroup of its own.
+    /// The same without an `OperatorGroup` of its own.
     pub(crate) fn without_group(&self, action: &str) -> Value {
         let mut spec = self.spec(action);
         if let Some(spec) = spec.as_object_mut() {

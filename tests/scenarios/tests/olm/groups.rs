@@ -1,4 +1,4 @@
-//! OperatorGroups.
+//! `OperatorGroups`.
 
 use std::sync::Arc;
 
@@ -203,7 +203,7 @@ async fn selects(operator: &Operator<'_>, selector: Value) -> Result<()> {
     .await
 }
 
-/// Cases 13 to 15: no Subscription beside an OperatorGroup that is not the policy's.
+/// Cases 13 to 15: no Subscription beside an `OperatorGroup` that is not the policy's.
 pub(crate) async fn wrong_group(world: Arc<Clusters>) -> Result<()> {
     let operator = Operator::new(&world, "unselected").await?;
     operator.put("OperatorGroup", "wrong", json!({})).await?;

@@ -282,7 +282,7 @@ pub(crate) async fn templates(world: Arc<Clusters>) -> Result<()> {
     same("the channel", channel, json!("other"))
 }
 
-/// Cases 66 to 73: no OperatorGroup, a second policy whose package does not exist, and a Subscription that was deleted.
+/// Cases 66 to 73: no `OperatorGroup`, a second policy whose package does not exist, and a Subscription that was deleted.
 pub(crate) async fn without_group(world: Arc<Clusters>) -> Result<()> {
     let operator = Operator::new(&world, "authorino").await?;
     let mut spec = operator.without_group("enforce");

@@ -30,7 +30,7 @@ macro_rules! scenarios {
 fn main() -> ExitCode {
     run_beside(
         Clusters::start(),
-        |world, scenario| Box::pin(async move { world.dump(scenario).await }),
+        |world, _| Box::pin(async move { world.dump() }),
         scenarios![
             op_5_4_defaults_install_an_operator: installing::defaults,
             op_5_4_defaults_of_another_catalog_are_refused: installing::partial_defaults,

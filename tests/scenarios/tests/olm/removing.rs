@@ -301,7 +301,7 @@ pub(crate) async fn crd_finalizer(world: Arc<Clusters>) -> Result<()> {
     operator.complies().await
 }
 
-/// Cases 51, 52 and 54: an OperatorGroup goes with the last Subscription of its namespace.
+/// Cases 51, 52 and 54: an `OperatorGroup` goes with the last Subscription of its namespace.
 pub(crate) async fn unused_groups(world: Arc<Clusters>) -> Result<()> {
     let inferred = Operator::new(&world, "single").await?;
     inferred.apply(inferred.without_group("enforce")).await?;
@@ -353,7 +353,7 @@ pub(crate) async fn unused_groups(world: Arc<Clusters>) -> Result<()> {
     )
 }
 
-/// Cases 53 and 55: OperatorGroups that are somebody else's.
+/// Cases 53 and 55: `OperatorGroups` that are somebody else's.
 pub(crate) async fn groups_of_others(world: Arc<Clusters>) -> Result<()> {
     let operator = Operator::new(&world, "owned").await?;
     let owner = json!({
