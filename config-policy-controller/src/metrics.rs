@@ -283,6 +283,22 @@ mod tests {
     }
 
     #[test]
+    fn op_24_33_changed_severity_leaves_no_series() {
+        let metrics = Metrics::default();
+        let ours = PolicyMetrics::new(&metrics);
+        let policy = ObjectKey::new("managed", "p");
+        let operator = (PolicyKind::Operator, &policy);
+        ours.state(operator, "low", Some(Compliance::Compliant));
+        ours.state(operator, "high", Some(Compliance::Compliant));
+        let text = metrics.text();
+        let series = text.lines().filter(|line| line.contains(r#"policy="p""#));
+        let line = r#"cluster_policy_governance_info{kind="OperatorPolicy",policy="p",policy_namespace="managed",severity="high"} 0"#;
+        assert_eq!(series.collect::<Vec<_>>(), [line]);
+        ours.forget_operator_policy(&policy);
+        assert!(!metrics.text().contains(r#""p""#), "{}", metrics.text());
+    }
+
+    #[test]
     fn series_stay_while_a_policy_of_the_same_name_has_them() {
         let metrics = Metrics::default();
         let ours = PolicyMetrics::new(&metrics);

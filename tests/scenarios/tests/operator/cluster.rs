@@ -68,7 +68,8 @@ impl Cluster {
     }
 }
 
-async fn with_olm(name: &'static str) -> Result<Plane> {
+/// A plane with the CRDs of policies and of OLM.
+pub(crate) async fn with_olm(name: &'static str) -> Result<Plane> {
     let options = PlaneOptions {
         name,
         ..PlaneOptions::default()

@@ -37,6 +37,7 @@ fn main() -> ExitCode {
             op_9_objects_with_finalizers_are_waited_for: removing::finalizers,
             op_24_41_operator_of_an_unknown_namespace_stays: removing::unknown_namespace,
             op_24_42_invalid_policy_removes_nothing: removing::invalid,
+            op_24_35_nothing_is_removed_during_an_uninstallation: removing::uninstallation,
             op_6_overlapping_policies_wait: several::overlapping,
             op_11_install_plan_of_two_policies: several::shared_install_plan,
             op_7_operator_of_another_namespace_is_used: several::existing_installation,

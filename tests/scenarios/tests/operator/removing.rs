@@ -1,12 +1,16 @@
 //! Operators that must not be there.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use anyhow::{Result, ensure};
-use reeve_scenarios::{apply_json, same, steadily, within};
+use anyhow::{Context, Result, ensure};
+use reeve_scenarios::{Controller, apply_json, namespace, same, steadily, within};
 use serde_json::{Value, json};
 
-use crate::cluster::{Cluster, OLM, Operator};
+use crate::cluster::{Cluster, OLM, Operator, with_olm};
+
+/// How long a definition may take to go.
+const SOON: Duration = Duration::from_secs(30);
 
 const KINDS: [&str; 3] = ["Subscription", "ClusterServiceVersion", "OperatorGroup"];
 
@@ -212,4 +216,50 @@ async fn stays(operator: &Operator<'_>) -> Result<()> {
         same("the groups", operator.groups().await?.len(), 1)
     })
     .await
+}
+
+/// While the kind `ConfigurationPolicy` is gone the controller is being uninstalled: operators are left as they are until
+/// it is back.
+pub(crate) async fn uninstallation(_: Arc<Cluster>) -> Result<()> {
+    let plane = with_olm("uninstalled").await?;
+    namespace(&plane, "managed").await?;
+    let crd = "configurationpolicies.policy.open-cluster-management.io";
+    let kind = "CustomResourceDefinition";
+    let api = "apiextensions.k8s.io/v1";
+    let found = plane.get(api, kind, None, crd).await?;
+    let mut found = found.context("no CRD")?;
+    let named = json!({"apiVersion": api, "kind": kind, "metadata": {"name": crd}});
+    plane.delete(&named.to_string()).await?;
+    plane.gone(api, kind, None, crd, SOON).await?;
+
+    let operator = Operator::new(&plane, "kept").await?;
+    let mut spec = operator.enforced();
+    spec["complianceType"] = json!("mustnothave");
+    let wanted = json!({"spec": {
+        "name": "kept", "channel": "stable", "source": "kept-catalog", "sourceNamespace": "olm",
+    }});
+    operator.create("Subscription", "kept", wanted).await?;
+    operator.apply(spec).await?;
+    let args = ["--enable-operator-policy=true"];
+    let controller = Controller::start(&plane, "managed", &args).await?;
+    let stays = steadily("the operator is left alone", || async {
+        let subscription = operator.get("Subscription", "kept").await?;
+        ensure!(subscription.is_some(), "the Subscription is gone");
+        let status = operator.policy().await?.data["status"].clone();
+        ensure!(status["compliant"].is_null(), "it is reported: {status:#}");
+        Ok(())
+    })
+    .await;
+    controller.with_log(stays)?;
+    found.metadata.resource_version = None;
+    found.metadata.uid = None;
+    found.metadata.managed_fields = None;
+    plane.apply_object(&found).await?;
+    let removed = within("the operator is removed", || async {
+        let subscription = operator.get("Subscription", "kept").await?;
+        ensure!(subscription.is_none(), "it is there");
+        Ok(())
+    })
+    .await;
+    controller.with_log(removed)
 }
