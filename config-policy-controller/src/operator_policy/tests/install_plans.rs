@@ -1,9 +1,11 @@
 //! Install plans and their approval.
 
+use std::collections::BTreeSet;
+
 use rstest::rstest;
 use serde_json::json;
 
-use super::super::decide::approvals::{Approver, Grants};
+use super::super::decide::approvals::{Approver, Grants, unapproved};
 use super::super::decide::install_plan::choose;
 use super::super::decide::spec::Versions;
 use super::*;
@@ -253,6 +255,75 @@ fn bundles(bundles: &[(&str, &str, &str)]) -> Value {
 fn op_11_dependencies_are_approved(#[case] of: &[(&str, &str, &str)], #[case] expected: &[&str]) {
     let approved = approver("quay", Grants::default()).approved(&bundles(of));
     assert_eq!(approved.into_iter().collect::<Vec<_>>(), expected);
+}
+
+/// An operator with seven packages that it requires, some of them through another one, and one whose versions are not
+/// named after its package.
+const SUITE: &[(&str, &str, &str)] = &[
+    ("odf-operator.v4.16.0", "odf-operator", "odf-dependencies"),
+    (
+        "odf-dependencies.v4.16.0",
+        "odf-dependencies",
+        "ocs-operator",
+    ),
+    (
+        "odf-dependencies.v4.16.0",
+        "odf-dependencies",
+        "mcg-operator",
+    ),
+    (
+        "odf-dependencies.v4.16.0",
+        "odf-dependencies",
+        "rook-ceph-operator",
+    ),
+    (
+        "odf-dependencies.v4.16.0",
+        "odf-dependencies",
+        "odf-csi-addons-operator",
+    ),
+    (
+        "ocs-operator.v4.16.0",
+        "ocs-operator",
+        "ocs-client-operator",
+    ),
+    (
+        "ocs-client-operator.v4.16.0",
+        "ocs-client-operator",
+        "odf-prometheus-operator",
+    ),
+    ("mcg-operator.v4.16.0", "mcg-operator", ""),
+    ("rook-ceph-operator.v4.16.0", "rook-ceph-operator", ""),
+    ("csi-addons.v4.16.0", "odf-csi-addons-operator", ""),
+    (
+        "odf-prometheus-operator.v4.16.0",
+        "odf-prometheus-operator",
+        "",
+    ),
+];
+
+#[rstest]
+#[case::by_its_version(&["odf-operator.v4.16.0"], true)]
+#[case::by_any_version(&[], true)]
+#[case::not_by_an_older_one(&["odf-operator.v4.15.0"], false)]
+fn op_11_suite_of_eight_versions_is_approved_by_one(
+    #[case] versions: &[&str],
+    #[case] is_approved: bool,
+) {
+    let mut plan = bundles(SUITE);
+    let names: BTreeSet<&str> = SUITE.iter().map(|(csv, _, _)| *csv).collect();
+    assert_eq!(names.len(), 8);
+    plan["spec"] = json!({"clusterServiceVersionNames": names});
+    let mut approver = approver(
+        "odf-operator",
+        Grants {
+            versions: allowed(versions),
+            ..Grants::default()
+        },
+    );
+    let current = json!({"status": {"currentCSV": "odf-operator.v4.16.0"}});
+    approver.subscription = object(Part::Subscription, "odf-operator", current);
+    let unapproved = unapproved(&plan, [approver]);
+    assert_eq!(unapproved.is_empty(), is_approved, "{unapproved:?}");
 }
 
 #[test]
