@@ -151,7 +151,8 @@ async fn serve(
     manager: &mut Manager,
 ) -> Result<(), Error> {
     manager.add_readyz_check("watches", has_synced(caches));
-    if let Some(path) = &settings.hub_kubeconfig {
+    let own = |path: &&PathBuf| !args.in_process.has(path);
+    if let Some(path) = settings.hub_kubeconfig.as_ref().filter(own) {
         // The hub rotates these credentials: the process is restarted to use the new ones.
         let unchanged = probes::unchanged_files(probes::kubeconfig_files(path));
         let unchanged = unchanged.map_err(|source| Error::HubKubeconfig {

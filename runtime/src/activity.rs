@@ -16,6 +16,9 @@ use tokio::time::Instant;
 /// evaluated in intervals are usually due later.
 pub(crate) const SOON: Duration = Duration::from_secs(1);
 
+/// A key that failed this many times in a row has a lasting failure: nobody waits for it.
+pub(crate) const LASTING: u32 = 5;
+
 /// The work of a queue until a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Work {
@@ -27,8 +30,8 @@ pub(crate) enum Work {
     Done,
 }
 
-/// Returns the work of a queue until a time.
-type Probe = Box<dyn Fn(Instant) -> Work + Send + Sync>;
+/// Returns the work of a queue until a time, without keys that failed at least so many times in a row.
+type Probe = Box<dyn Fn(Instant, u32) -> Work + Send + Sync>;
 
 /// The queues of the components of a process; clones share them.
 #[derive(Clone, Default)]
@@ -71,11 +74,24 @@ impl Activity {
 
     /// Whether no queue of any component has a key now or soon, but for those in the backoff of lasting failures.
     pub fn is_idle(&self) -> bool {
+        self.is_idle_but_for(LASTING)
+    }
+
+    /// Whether no queue of any component has a key now or soon, but for those that have failed once or more since their
+    /// last change, and are only tried again.
+    pub fn is_only_retrying(&self) -> bool {
+        self.is_idle_but_for(1)
+    }
+
+    fn is_idle_but_for(&self, failures: u32) -> bool {
         let soon = Instant::now() + SOON;
         let components = self.0.components.lock();
         let is_idle = |component: &Component| {
             let queues = component.queues.lock();
-            !queues.is_empty() && queues.iter().all(|probe| probe(soon) != Work::Left)
+            !queues.is_empty()
+                && queues
+                    .iter()
+                    .all(|probe| probe(soon, failures) != Work::Left)
         };
         components.iter().all(is_idle)
     }
@@ -86,7 +102,9 @@ impl Activity {
         let components = self.0.components.lock();
         components.iter().any(|component| {
             let queues = component.queues.lock();
-            queues.iter().any(|probe| probe(now) == Work::Failing)
+            queues
+                .iter()
+                .any(|probe| probe(now, LASTING) == Work::Failing)
         })
     }
 
@@ -97,7 +115,7 @@ impl Activity {
 }
 
 impl Component {
-    pub(crate) fn add_queue(&self, probe: impl Fn(Instant) -> Work + Send + Sync + 'static) {
+    pub(crate) fn add_queue(&self, probe: impl Fn(Instant, u32) -> Work + Send + Sync + 'static) {
         self.queues.lock().push(Box::new(probe));
     }
 
@@ -127,9 +145,35 @@ mod tests {
             queue.add(1);
             // It is retried after 5, 10, 20 and 40 ms more.
             tokio::time::sleep(Duration::from_millis(70)).await;
-            assert!(!activity.is_idle());
+            assert!(!activity.is_idle() && activity.is_only_retrying());
             tokio::time::sleep(Duration::from_millis(10)).await;
             assert!(activity.is_idle() && activity.is_failing());
+            stop.cancel();
+        };
+        tokio::join!(work, story);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn retry_of_lasting_failure_is_no_work_and_change_of_its_key_is() {
+        let activity = Activity::default();
+        let metrics = ControllerMetrics::default().tracked_by(&activity.component());
+        let queue: Queue<u32> = Queue::new("test", &metrics);
+        let stop = CancellationToken::new();
+        let work = queue.clone().run(1, stop.clone(), |_| async {
+            tokio::time::sleep(Duration::from_secs(3)).await;
+            Err("no")
+        });
+        let story = async {
+            queue.add(1);
+            // Five attempts of three seconds and the pauses between them.
+            tokio::time::sleep(Duration::from_millis(15_080)).await;
+            assert_eq!(activity.begun(), 5);
+            // Its sixth begins after 80 ms more.
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            assert!(activity.is_idle() && activity.is_failing());
+            assert_eq!(activity.begun(), 5, "the retry counts");
+            queue.add(1);
+            assert!(!activity.is_idle(), "its object has changed");
             stop.cancel();
         };
         tokio::join!(work, story);

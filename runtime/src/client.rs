@@ -91,6 +91,11 @@ impl InProcessServers {
         self.limits == RateLimits::Lifted && self.client_of(kubeconfig).is_some()
     }
 
+    /// Whether a kubeconfig names a server of this process. Such a file may not exist.
+    pub fn has(&self, kubeconfig: &Path) -> bool {
+        self.client_of(Some(kubeconfig)).is_some()
+    }
+
     fn client_of(&self, kubeconfig: Option<&Path>) -> Option<&Client> {
         let path = kubeconfig?;
         let (_, client) = self.servers.iter().find(|(known, _)| known == path)?;

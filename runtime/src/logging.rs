@@ -29,8 +29,32 @@ pub fn start(args: &LogArgs) -> Result<(), InvalidLevel> {
     Ok(())
 }
 
+/// Like [`start`], into a file that others read while a terminal shows something else.
+pub fn start_in(file: std::fs::File, args: &LogArgs) -> Result<(), InvalidLevel> {
+    let filter = filter(&args.log_level, args.verbosity())?;
+    let format = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::new(filter))
+        .with_writer(std::sync::Mutex::new(file))
+        .log_internal_errors(false)
+        .with_ansi(false);
+    // The only error is that logging was started before.
+    let _ = match args.log_encoder {
+        LogEncoder::Console => format.try_init(),
+        LogEncoder::Json => format.json().flatten_event(true).try_init(),
+    };
+    Ok(())
+}
+
+/// Logs nothing: components that are started later in this process do not log either.
+pub fn start_nowhere() {
+    // The only error is that logging was started before.
+    let _ = tracing_subscriber::fmt()
+        .with_max_level(tracing_subscriber::filter::LevelFilter::OFF)
+        .try_init();
+}
+
 /// The module prefixes of this workspace's crates.
-const OURS: [&str; 10] = [
+const OURS: [&str; 13] = [
     "api",
     "runtime",
     "template_reads",
@@ -40,6 +64,9 @@ const OURS: [&str; 10] = [
     "config_policy_controller",
     "apiserver",
     "fleet",
+    "manifests",
+    "report",
+    "suites",
     "cli",
 ];
 

@@ -6,7 +6,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::{Resource, ResourceExt};
 
 /// The key of an object of a known kind. Cluster-scoped objects have an empty namespace.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ObjectKey {
     /// The namespace, empty for cluster-scoped objects.
     pub namespace: String,
@@ -32,6 +32,13 @@ impl ObjectKey {
     pub fn of_metadata(metadata: &ObjectMeta) -> Self {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         Self::new(text(&metadata.namespace), text(&metadata.name))
+    }
+}
+
+/// As it is displayed: logs print keys of any type by `Debug`.
+impl fmt::Debug for ObjectKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::AbortOnDropHandle;
 
-use crate::activity::Work;
+use crate::activity::{LASTING, Work};
 use crate::metrics::{ControllerMetrics, Outcome, Worked};
 
 /// A type of keys.
@@ -76,9 +76,6 @@ impl Backoff {
     }
 }
 
-/// A key that failed this many times in a row has a lasting failure: activity tracking does not wait for it.
-const LASTING: u32 = 5;
-
 /// A queue; clones share it. It has no bound on purpose: it holds each key at most once, so it is bounded by the
 /// number of objects.
 pub struct Queue<K> {
@@ -113,17 +110,26 @@ struct State<K> {
     /// The one timer of each key in `timers`.
     due: HashMap<K, Instant>,
     failures: HashMap<K, u32>,
+    /// The keys in `queued` and `running` that are only there because the backoff of a failure is over.
+    retried: HashSet<K>,
 }
 
 impl<K: Key> State<K> {
-    /// The work until this time. Without workers it is unknown: the watches may not have delivered everything.
-    fn work(&self, by: Instant) -> Work {
+    /// Whether nobody waits for a key that failed so many times in a row, as long as only its backoff brings it back.
+    fn is_lasting(&self, key: &K, failures: u32) -> bool {
+        self.failures.get(key).copied().unwrap_or_default() >= failures
+    }
+
+    /// The work until this time, without keys that failed so many times. Without workers it is unknown: the watches may
+    /// not have delivered everything.
+    fn work(&self, by: Instant, lasting: u32) -> Work {
         let due = self.timers.iter().take_while(|(at, _)| *at <= by);
-        let failures = |key| self.failures.get(key).copied().unwrap_or_default();
         let is_due = due
-            .map(|(_, key)| failures(key))
-            .any(|times| times < LASTING);
-        if !self.has_workers || is_due || !self.ready.is_empty() || !self.running.is_empty() {
+            .into_iter()
+            .any(|(_, key)| !self.is_lasting(key, lasting));
+        let is_work = |key| !self.retried.contains(key) || !self.is_lasting(key, lasting);
+        let mut busy = self.queued.iter().chain(self.running.keys());
+        if !self.has_workers || is_due || busy.any(is_work) {
             Work::Left
         } else if self.failures.is_empty() {
             Work::Done
@@ -132,7 +138,18 @@ impl<K: Key> State<K> {
         }
     }
 
+    /// Whether the reconcile of a key is more than the next retry of a lasting failure.
+    fn is_progress(&self, key: &K) -> bool {
+        !self.retried.contains(key) || !self.is_lasting(key, LASTING)
+    }
+
     fn add(&mut self, key: K) {
+        // A change may end the failure.
+        self.retried.remove(&key);
+        self.enqueue(key);
+    }
+
+    fn enqueue(&mut self, key: K) {
         if let Some(again) = self.running.get_mut(&key) {
             *again = true;
         } else if self.queued.insert(key.clone()) {
@@ -168,7 +185,11 @@ impl<K: Key> State<K> {
                 break;
             };
             self.due.remove(&key);
-            self.add(key);
+            let is_there = self.queued.contains(&key) || self.running.contains_key(&key);
+            if self.failures.contains_key(&key) && !is_there {
+                self.retried.insert(key.clone());
+            }
+            self.enqueue(key);
         }
         let Some((key, since)) = self.ready.pop_front() else {
             return Err(self.timers.first().map(|(at, _)| *at));
@@ -181,6 +202,7 @@ impl<K: Key> State<K> {
     }
 
     fn finished(&mut self, key: &K) {
+        self.retried.remove(key);
         if self.running.remove(key) == Some(true) {
             self.add(key.clone());
         }
@@ -204,10 +226,11 @@ impl<K: Key> Queue<K> {
             timers: BTreeSet::new(),
             due: HashMap::new(),
             failures: HashMap::new(),
+            retried: HashSet::new(),
         }));
         let observed = Arc::clone(&state);
         let component = metrics.component();
-        component.add_queue(move |by| observed.lock().work(by));
+        component.add_queue(move |by, lasting| observed.lock().work(by, lasting));
         Self {
             name,
             backoff,
@@ -260,6 +283,9 @@ impl<K: Key> Queue<K> {
                 match next {
                     Ok((key, since)) => {
                         let started = self.metrics.began(self.name, since, depth);
+                        if self.state.lock().is_progress(&key) {
+                            self.metrics.component().begin();
+                        }
                         let work =
                             tokio::spawn(AssertUnwindSafe(reconcile(key.clone())).catch_unwind());
                         // Aborting the queue aborts its reconciles.

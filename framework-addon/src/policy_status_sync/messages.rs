@@ -15,6 +15,9 @@ pub fn updated(policy: &str, namespace: &str) -> String {
 
 /// The status on the hub was written; `state` is empty while it is not known.
 pub fn updated_on_hub(policy: &str, state: &str, namespace: &str) -> String {
+    if state.is_empty() {
+        return updated(policy, namespace);
+    }
     format!("Policy {policy} status was updated to {state} in cluster namespace {namespace}")
 }
 
@@ -26,5 +29,6 @@ mod tests {
     fn texts() {
         insta::assert_snapshot!(updated("ns.p", "c1"), @"Policy ns.p status was updated in cluster namespace c1");
         insta::assert_snapshot!(updated_on_hub("ns.p", "Compliant", "c1"), @"Policy ns.p status was updated to Compliant in cluster namespace c1");
+        insta::assert_snapshot!(updated_on_hub("ns.p", "", "c1"), @"Policy ns.p status was updated in cluster namespace c1");
     }
 }

@@ -267,7 +267,6 @@ impl ControllerMetrics {
         self.waits.get_or_create(&queue).observe(waited);
         self.set_depth(&queue, depth);
         self.active.get_or_create(&Controller { controller }).inc();
-        self.component.begin();
         self.running.begin(controller)
     }
 
