@@ -3,8 +3,12 @@
 
 mod apiserver;
 mod generate;
+mod inputs;
 mod output;
+mod terminal;
+mod test;
 mod up;
+mod usage;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
@@ -13,10 +17,12 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::Result;
+use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::decode::STACK_BYTES;
 use reeve_runtime::supervisor::stop_on_signal;
+use usage::{EXIT_FAILURE, EXIT_FINDINGS, EXIT_USAGE, UsageError};
 
 /// Reeve holds the clusters of an Open Cluster Management fleet to their policies.
 ///
@@ -57,7 +63,26 @@ enum Component {
     /// Generates policies, placements and bindings from manifests and a short document.
     #[command(name = "generate", disable_help_flag = true)]
     Generate(generate::Args),
+    /// Runs test suites of policies, or evaluates policies without one.
+    #[command(name = "test")]
+    Test(test::Args),
+    /// Prints the version, and the commit that it was built from.
+    #[command(name = "version")]
+    Version,
+    /// Prints the completions of a shell.
+    #[command(
+        name = "completion",
+        after_help = "Example:
+  reeve completion bash > /etc/bash_completion.d/reeve"
+    )]
+    Completion {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
 }
+
+/// The commands that are no component.
+const OWN_COMMANDS: [&str; 6] = ["apiserver", "up", "generate", "test", "version", "completion"];
 
 const PROPAGATOR: &str = "governance-policy-propagator";
 const FRAMEWORK_ADDON: &str = "governance-policy-framework-addon";
@@ -85,7 +110,10 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             Component::AddonController(reeve_addon_controller::Args::parse_from(args))
         }
         Some(GENERATOR) => Component::Generate(generate::Args::of_program(args)),
-        _ => Reeve::parse_from(args).component,
+        _ => match parse(args) {
+            Ok(component) => component,
+            Err(code) => return code,
+        },
     };
     match run(component) {
         Ok(code) => code,
@@ -93,9 +121,38 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             // Logging may not have started yet.
             // Standard error may be closed.
             let _ = writeln!(std::io::stderr(), "error: {error:#}");
-            ExitCode::FAILURE
+            match error.downcast_ref::<UsageError>() {
+                Some(_) => ExitCode::from(EXIT_USAGE),
+                None => ExitCode::from(EXIT_FAILURE),
+            }
         }
     }
+}
+
+/// Reads the arguments of `reeve`; without any it shows its help. The components keep the exit code that flags of Go
+/// have.
+fn parse(args: Vec<OsString>) -> Result<Component, ExitCode> {
+    let component = args.get(1).and_then(|arg| arg.to_str());
+    let is_component = Reeve::command().get_subcommands().any(|inner| {
+        let mut names = std::iter::once(inner.get_name()).chain(inner.get_all_aliases());
+        component.is_some_and(|name| names.any(|one| one == name))
+            && !OWN_COMMANDS.contains(&inner.get_name())
+    });
+    Reeve::try_parse_from(args)
+        .map(|reeve| reeve.component)
+        .map_err(|error| {
+            // The reader may be gone.
+            if error.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand {
+                output::block(format_args!("{}", error.render()));
+                return ExitCode::SUCCESS;
+            }
+            let _ = error.print();
+            match error.exit_code() {
+                0 => ExitCode::SUCCESS,
+                _ if is_component => ExitCode::from(EXIT_FINDINGS),
+                _ => ExitCode::from(EXIT_USAGE),
+            }
+        })
 }
 
 fn run(component: Component) -> Result<ExitCode> {
@@ -142,8 +199,23 @@ async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode
         Component::Apiserver(args) => apiserver::run(args, stop).await?,
         Component::Up(args) => return up::run(args, stop).await,
         Component::Generate(args) => return generate::run(&args),
+        Component::Test(args) => return test::run(args, stop).await,
+        Component::Version => output::line(format_args!(
+            "reeve {} ({})",
+            env!("CARGO_PKG_VERSION"),
+            env!("REEVE_COMMIT")
+        )),
+        Component::Completion { shell } => completion(shell),
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Prints what a shell completes.
+fn completion(shell: clap_complete::Shell) {
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut Reeve::command(), "reeve", &mut script);
+    let script = String::from_utf8_lossy(&script);
+    output::block(format_args!("{script}"));
 }
 
 /// The reference page of all commands and flags, in Markdown.
@@ -203,7 +275,10 @@ mod tests {
                 ADDON_CONTROLLER,
                 "apiserver",
                 "up",
-                "generate"
+                "generate",
+                "test",
+                "version",
+                "completion"
             ]
         );
         let parsed = Reeve::try_parse_from(["reeve", "propagator", "--leader-elect=false"]);

@@ -21,6 +21,11 @@ pub(crate) fn block(text: Arguments<'_>) {
     }
 }
 
+/// Prints a line to standard error, for people: standard output may belong to a program. It may be closed.
+pub(crate) fn aside(text: Arguments<'_>) {
+    let _ = writeln!(std::io::stderr(), "{text}");
+}
+
 /// Whether the reader has closed the output.
 pub(crate) fn is_closed() -> bool {
     CLOSED.load(Ordering::Relaxed) || has_no_reader()

@@ -1,29 +1,33 @@
 //! `reeve up`: a hub and managed clusters in this process, with every controller.
 
+pub(crate) mod changes;
+pub(crate) mod clusters;
+mod logs;
 mod messages;
-mod policies;
-mod table;
+mod screen;
+mod session;
+mod verdict;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use clap::ValueEnum;
-use reeve_fleet::{Fleet, FleetOptions, Foreign, Kubeconfig, Pods, RateLimits, Scratch, apply};
+use reeve_fleet::{Access, Fleet, FleetOptions, Foreign, Kubeconfig, Pods, RateLimits, Scratch};
+use reeve_report::{FailOn, Output};
 use reeve_runtime::CancellationToken;
-use reeve_runtime::flags::LogArgs;
 
-use crate::output;
-use policies::Row;
-use table::Table;
+use crate::inputs::{self, InputArgs};
+use crate::{output, terminal};
+use clusters::{ClusterArgs, Planned};
+use logs::LogFileArgs;
+use screen::{Kind, Screen};
+use session::Session;
+pub(crate) use session::sources;
+use verdict::Wait;
 
-/// The interval between two reads of the hub.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// How long to wait for the end of the controllers.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
-/// The exit code when the fleet did not reach the state that `--wait` names.
-const EXIT_NOT_REACHED: u8 = 2;
 
 /// What a fleet is made of, and until when it runs.
 // Each boolean is a separate flag.
@@ -31,21 +35,30 @@ const EXIT_NOT_REACHED: u8 = 2;
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   reeve up                                   a hub and two clusters, until Ctrl-C
-  reeve up --policies policies/              the same, with every policy of a folder
-  reeve up --clusters 20 --policies p.yaml --once --wait compliant
-                                             exit 0 when all clusters comply, 2 if they do not in time
-
+  reeve up -f policies/                      the same, with every policy of a folder; what is bound to nothing is
+                                             bound to all clusters
+  kustomize build overlay | reeve up -f -    what another program renders
+  reeve up -f policies/ --clusters 8 --label 'cluster1:env=dev' --objects cluster1=dev/
+                                             eight clusters, one of them with a label and objects of its own
+  reeve up -f policies/ --once -o junit      evaluate, print the results, end: exit code 2 if there are violations
+  reeve up -f p.yaml --once --wait compliant --timeout 60
+                                             give enforcement time to work
   reeve up --data fleet/                     the same fleet at every start
+
+Exit codes: 0 as asked, 1 could not run, 2 violations (see --fail-on), 3 time is up, 64 usage.
 
 Everything runs in this process and, without --data, is gone when it ends. Nodes do not exist: Pods are kept, and never run.")]
 pub(crate) struct Args {
-    /// How many managed clusters: cluster1, cluster2 and so on.
-    #[arg(long, default_value_t = 2)]
-    clusters: usize,
-    /// A file, or a folder with files, to apply to the hub. May be given several times. Objects without a namespace go
-    /// to `policies`, where placements may choose among all clusters.
-    #[arg(long, value_name = "PATH")]
-    policies: Vec<PathBuf>,
+    #[command(flatten)]
+    input: InputArgs,
+    #[command(flatten)]
+    fleet: ClusterArgs,
+    /// Go on when some of the input cannot be read or applied.
+    #[arg(long)]
+    keep_going: bool,
+    /// Apply the input again whenever its files change, and delete what is no longer there.
+    #[arg(long, conflicts_with = "once")]
+    watch: bool,
     /// The hub's port on 127.0.0.1; the clusters have those after it. 0: whichever are free.
     #[arg(long, default_value_t = 0)]
     port: u16,
@@ -66,55 +79,52 @@ pub(crate) struct Args {
     /// is nobody whom they could be too fast for.
     #[arg(long)]
     client_limits: bool,
-    /// End when what --wait names is so, instead of running until Ctrl-C.
-    #[arg(long, requires = "wait")]
+    /// End when everything is evaluated, or what --wait names is so, instead of running until Ctrl-C.
+    #[arg(long)]
     once: bool,
     /// What to wait for.
-    #[arg(long, value_name = "STATE")]
+    #[arg(long, value_name = "STATE", requires = "once")]
     wait: Option<Wait>,
+    /// Which findings make the exit code 2. Default: violation; with --wait evaluated none but what has no answer.
+    #[arg(long, value_name = "STATE", requires = "once")]
+    fail_on: Option<FailOn>,
     /// How long to wait, in seconds.
     #[arg(long, default_value_t = 120, value_name = "SECONDS")]
     timeout: u64,
+    /// The form of the results of --once; of table and wide also the screen.
+    #[arg(short, long, value_enum, default_value_t, value_name = "FORM")]
+    output: Output,
     #[command(flatten)]
-    log: LogArgs,
-}
-
-/// What may be waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Wait {
-    /// Every policy is Compliant on every cluster that it is bound to, and bound to one at least.
-    Compliant,
-    /// Every policy has an answer from every cluster that it is bound to.
-    Evaluated,
+    log: LogFileArgs,
 }
 
 pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode> {
-    reeve_runtime::logging::start(&args.log)?;
     let started = Instant::now();
+    let mut read = args.input.read();
+    let planned = args.fleet.plan(&mut read)?;
+    if !args.keep_going {
+        inputs::fail(&read.errors)?;
+    }
+    let logs = args.log.start()?;
     let scratch = Scratch::new();
     let scratch = scratch.context("cannot make a folder for the controllers' kubeconfigs")?;
-    ensure!(args.clusters < 10_000, "--clusters: at most 9999");
-    let fleet = Fleet::start(args.options(scratch.path())).await?;
+    let fleet = Fleet::start(args.options(scratch.path(), &planned)).await?;
     let kubeconfig = fleet.kubeconfig()?;
     let foreign = Foreign::forced(args.force);
     let _kubeconfig = Kubeconfig::write(&args.kubeconfig, &kubeconfig, "reeve up", foreign)?;
-    output::line(format_args!(
-        "a hub and {} clusters run after {:.2} s",
-        fleet.clusters.len(),
-        started.elapsed().as_secs_f64()
-    ));
-    output::line(format_args!(
-        "look around with: kubectl --kubeconfig {} --context hub",
-        args.kubeconfig.display()
-    ));
+    let ready = messages::ready(started.elapsed().as_secs_f64(), &args.kubeconfig, logs);
+    if args.is_text() {
+        output::line(format_args!("{ready}"));
+    } else {
+        output::aside(format_args!("{ready}"));
+    }
     let work = stop.child_token();
     let controllers = fleet.run(work.clone());
     let shown = async {
-        for applied in apply(&fleet.hub.client(), &args.policies).await? {
-            let (count, path) = (applied.count, applied.path.display());
-            output::line(format_args!("applied {count} objects of {path}"));
-        }
-        show(&fleet, &args, &stop, started).await
+        let screen = Screen::new(Instant::now(), args.screen());
+        let mut session = Session::new(&args, &fleet, screen, read);
+        session.set_up(&planned).await?;
+        session.run(&stop).await
     };
     tokio::pin!(controllers, shown);
     tokio::select! {
@@ -138,12 +148,26 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
 }
 
 impl Args {
-    fn options(&self, folder: &Path) -> FleetOptions {
-        let name = |number| format!("cluster{number}");
+    /// Whether standard output is for people: other forms have it for themselves.
+    fn is_text(&self) -> bool {
+        !self.once || matches!(self.output, Output::Table | Output::Wide)
+    }
+
+    fn screen(&self) -> Kind {
+        if self.once && (!self.is_text() || !terminal::is_terminal()) {
+            Kind::Hidden
+        } else if terminal::is_terminal() {
+            Kind::Table
+        } else {
+            Kind::Lines
+        }
+    }
+
+    fn options(&self, folder: &Path, planned: &Planned) -> FleetOptions {
         FleetOptions {
-            clusters: (1..=self.clusters).map(name).collect(),
+            clusters: planned.clusters.clone(),
             folder: folder.to_owned(),
-            port: self.port,
+            access: Access::Ports(self.port),
             data: self.data.clone(),
             pods: if self.settle_pods {
                 Pods::Settled
@@ -156,62 +180,5 @@ impl Args {
                 RateLimits::Lifted
             },
         }
-    }
-}
-
-/// Prints the compliance of the policies, until it is time to end.
-async fn show(
-    fleet: &Fleet,
-    args: &Args,
-    stop: &CancellationToken,
-    started: Instant,
-) -> Result<ExitCode> {
-    let mut table = Table::new(started);
-    let waiting = args.wait.filter(|_| args.once);
-    let reached = async {
-        match waiting {
-            Some(wait) => reached(fleet, wait).await,
-            None => std::future::pending().await,
-        }
-    };
-    // A time beyond the clock's range is no limit.
-    let limit = Instant::now().checked_add(Duration::from_secs(args.timeout));
-    tokio::pin!(reached);
-    loop {
-        let policies = policies::read(fleet).await?;
-        table.show(&policies);
-        if output::is_closed() && !args.once {
-            return Ok(ExitCode::SUCCESS);
-        }
-        if waiting.is_some() && limit.is_some_and(|limit| Instant::now() >= limit) {
-            output::line(format_args!("not reached within {} s", args.timeout));
-            return Ok(ExitCode::from(EXIT_NOT_REACHED));
-        }
-        tokio::select! {
-            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
-            policies = &mut reached => {
-                table.show(&policies?);
-                let seconds = started.elapsed().as_secs_f64();
-                output::line(format_args!("reached after {seconds:.2} s"));
-                return Ok(ExitCode::SUCCESS);
-            }
-            () = tokio::time::sleep(POLL_INTERVAL) => {}
-        }
-    }
-}
-
-/// Waits until the policies reach the requested state. A status counts only when the fleet has settled: before that
-/// it may be of an earlier spec, even of an earlier process, or lack a cluster that was just chosen.
-/// be of an earlier spec, of an earlier process even, or lack a cluster that has just been chosen.
-async fn reached(fleet: &Fleet, wait: Wait) -> Result<Vec<Row>> {
-    loop {
-        fleet.settled().await;
-        let policies = policies::read(fleet).await?;
-        // A replica that cannot be written keeps an outdated status.
-        let is_current = wait == Wait::Evaluated || !fleet.is_failing();
-        if is_current && table::is_reached(&policies, wait == Wait::Compliant) {
-            return Ok(policies);
-        }
-        tokio::time::sleep(POLL_INTERVAL).await;
     }
 }

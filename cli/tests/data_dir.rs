@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 const MARKER: &str = "reeve-data.json";
 /// The exit code of `reeve up` when it started, but did not reach the requested state.
-const STARTED: i32 = 2;
+const STARTED: i32 = 3;
 
 /// Runs a fleet of one cluster on a folder, only as long as its start takes.
 fn up(data: &Path) -> Result<Output> {

@@ -79,7 +79,7 @@ async fn deep_policy_does_not_end_a_fleet() -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let folder = tempfile::tempdir()?;
     let fleet = Running::start(folder.path())?;
-    fleet.wait_for_line("look around with")?;
+    fleet.wait_for_line("fleet ready")?;
     let config = Kubeconfig::read_from(folder.path().join("reeve.kubeconfig"))?;
     let config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await?;
     let client = Client::try_from(config)?;

@@ -1,16 +1,17 @@
-//! Applies a user's files, as `kubectl apply --server-side` does.
+//! Applies a user's objects, as `kubectl apply --server-side` does.
 
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use kube::Client;
-use kube::api::{Api, DynamicObject, Patch, PatchParams, ResourceExt as _};
-use kube::core::{GroupVersionKind, Request, TypeMeta};
-use reeve_runtime::discovery::{Discovery, DiscoveryError, group_version_kind};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::{GroupVersionKind, Request};
+use reeve_manifests::{Object, Position};
+use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind, group_version_kind};
 use reeve_runtime::object::status_message;
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::objects::POLICIES;
+use crate::objects::{self, POLICIES};
 
 /// The field manager of the applied objects.
 const MANAGER: &str = "reeve-up";
@@ -22,82 +23,92 @@ const POLL: Duration = Duration::from_millis(20);
 /// Why an object was not applied.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplyError {
-    /// The file or folder cannot be read.
-    #[error("cannot read {path}")]
-    Read {
-        /// The file or folder.
-        path: PathBuf,
-        /// The error of the operating system.
-        #[source]
-        source: std::io::Error,
-    },
-    /// A file is not YAML.
-    #[error("{path} is no YAML")]
-    Yaml {
-        /// The file.
-        path: PathBuf,
-        /// The error of the YAML reader.
-        #[source]
-        source: Box<serde_saphyr::Error>,
-    },
-    /// A document is not a Kubernetes object.
-    #[error("{path}: a document without apiVersion, kind or metadata.name")]
-    Object {
-        /// The file with the document.
-        path: PathBuf,
-    },
     /// The server does not serve the kind.
-    #[error("{path}: {name}: the hub knows no {kind} of {api_version}")]
+    #[error(
+        "{position}: {object}: no matches for kind \"{kind}\" in version \"{api_version}\" on {server}: ensure CRDs are installed first (--crds)"
+    )]
     Kind {
-        /// The file with the object.
-        path: PathBuf,
-        /// The name of the object.
-        name: String,
+        /// Where the object was read.
+        position: Position,
+        /// The kind and the name of the object.
+        object: String,
         /// The kind.
         kind: String,
         /// Its `apiVersion`.
         api_version: String,
+        /// The name of the server.
+        server: String,
     },
     /// The server rejected the object.
-    #[error("{path}: cannot apply {kind} {name}: {reason}")]
+    #[error("{position}: {object}: {reason}")]
     Refused {
-        /// The file with the object.
-        path: PathBuf,
-        /// The kind.
-        kind: String,
-        /// The name of the object.
-        name: String,
+        /// Where the object was read.
+        position: Position,
+        /// The kind and the name of the object.
+        object: String,
         /// The server's reason.
         reason: String,
     },
     /// A CRD was applied, and the server does not serve its kind.
-    #[error("{path}: the hub does not serve the kind of CustomResourceDefinition {name} after {} s", SERVED.as_secs())]
+    #[error("{position}: {object}: {server} does not serve its kind after {} s", SERVED.as_secs())]
     NotServed {
-        /// The file with the CRD.
-        path: PathBuf,
-        /// The name of the CRD.
-        name: String,
+        /// Where the CRD was read.
+        position: Position,
+        /// The kind and the name of the CRD.
+        object: String,
+        /// The name of the server.
+        server: String,
     },
     /// Discovery failed.
-    #[error("cannot ask the hub what kinds it knows: {0}")]
-    Discovery(String),
+    #[error("cannot ask {server} what kinds it serves: {reason}")]
+    Discovery {
+        /// The name of the server.
+        server: String,
+        /// The error of the request.
+        reason: String,
+    },
 }
 
-/// How many objects of one path were applied.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The server that gets objects.
+#[derive(Clone)]
+pub struct Target {
+    /// Its name in errors.
+    pub name: String,
+    /// Its client.
+    pub client: Client,
+    /// The namespace of objects that name none.
+    pub namespace: String,
+}
+
+impl Target {
+    /// The hub: objects without a namespace go where placements may choose all clusters.
+    pub fn hub(client: Client) -> Self {
+        Self {
+            name: "the hub".to_owned(),
+            client,
+            namespace: POLICIES.to_owned(),
+        }
+    }
+
+    /// A managed cluster: objects without a namespace go to `default`.
+    pub fn cluster(name: &str, client: Client) -> Self {
+        Self {
+            name: name.to_owned(),
+            client,
+            namespace: "default".to_owned(),
+        }
+    }
+}
+
+/// What became of objects.
+#[derive(Debug, Default)]
 pub struct Applied {
-    /// The file or folder.
-    pub path: PathBuf,
-    /// The number of objects.
+    /// How many were applied.
     pub count: usize,
-}
-
-/// An object to apply.
-struct Document {
-    path: PathBuf,
-    object: DynamicObject,
-    types: TypeMeta,
-    name: String,
+    /// The namespaces that the objects needed and that were made.
+    pub namespaces: Vec<String>,
+    /// What was not applied, and why.
+    pub errors: Vec<ApplyError>,
 }
 
 /// The stage in which an object is applied. Objects that others depend on go first, whatever their order in the
@@ -109,63 +120,45 @@ enum Stage {
     Rest,
 }
 
-/// Applies files, and all YAML files of folders in the order of their names. Namespaces go first, then CRDs,
-/// whichever file they are in. Namespaced objects without a namespace go to `policies`.
-pub async fn apply(client: &Client, paths: &[PathBuf]) -> Result<Vec<Applied>, ApplyError> {
-    let mut all = Vec::new();
-    let mut applied = Vec::new();
-    for path in paths {
-        let before = all.len();
-        for file in files(path)? {
-            for object in documents(&file)? {
-                all.push(document(&file, object)?);
-            }
-        }
-        applied.push(Applied {
-            path: path.clone(),
-            count: all.len() - before,
-        });
-    }
+/// Applies objects: namespaces first, then CRDs, then the rest in their order. A namespace that is missing is made. An
+/// object that is refused does not keep the others from being applied.
+pub async fn apply(target: &Target, all: &[Object]) -> Applied {
+    let mut all: Vec<&Object> = all.iter().collect();
     // A stable sort: within a stage the order of the files stays.
-    all.sort_by_key(stage);
+    all.sort_by_key(|object| stage(object));
     // Discovery reads only the groups that the objects name: another one may be broken.
-    let discovery = Discovery::new(client.clone());
-    for document in &all {
-        apply_one(client, &discovery, document).await?;
-        if stage(document) == Stage::Definitions {
-            served(&discovery, document).await?;
+    let discovery = Discovery::new(target.client.clone());
+    let mut applied = Applied::default();
+    let mut known = BTreeSet::new();
+    for object in all {
+        match apply_one(target, &discovery, object, &mut known).await {
+            Ok(made) => {
+                applied.count += 1;
+                applied.namespaces.extend(made);
+            }
+            Err(error) => applied.errors.push(error),
         }
     }
-    Ok(applied)
+    applied
 }
 
-fn stage(document: &Document) -> Stage {
-    match (
-        document.types.api_version.as_str(),
-        document.types.kind.as_str(),
-    ) {
-        ("v1", "Namespace") => Stage::Namespaces,
-        ("apiextensions.k8s.io/v1", "CustomResourceDefinition") => Stage::Definitions,
-        _ => Stage::Rest,
+fn stage(object: &Object) -> Stage {
+    if object.is("", "Namespace") {
+        Stage::Namespaces
+    } else if object.is("apiextensions.k8s.io", "CustomResourceDefinition") {
+        Stage::Definitions
+    } else {
+        Stage::Rest
     }
-}
-
-fn document(path: &Path, object: Value) -> Result<Document, ApplyError> {
-    let broken = || ApplyError::Object {
-        path: path.to_owned(),
-    };
-    let object: DynamicObject = serde_json::from_value(object).map_err(|_| broken())?;
-    Ok(Document {
-        path: path.to_owned(),
-        types: object.types.clone().ok_or_else(broken)?,
-        name: object.metadata.name.clone().ok_or_else(broken)?,
-        object,
-    })
 }
 
 /// Waits until the API server serves the kind of a CRD, because its objects may come next.
-async fn served(discovery: &Discovery, definition: &Document) -> Result<(), ApplyError> {
-    let spec = &definition.object.data["spec"];
+async fn served(
+    target: &Target,
+    discovery: &Discovery,
+    definition: &Object,
+) -> Result<(), ApplyError> {
+    let spec = &definition.value["spec"];
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut versions = spec["versions"].as_array().into_iter().flatten();
     let Some(version) = versions.find(|version| version["served"] == true) else {
@@ -177,11 +170,12 @@ async fn served(discovery: &Discovery, definition: &Document) -> Result<(), Appl
     loop {
         match discovery.find(&kind).await {
             Ok(_) => return Ok(()),
-            Err(error) if !error.is_absent() => return Err(undiscovered(&error)),
+            Err(error) if !error.is_absent() => return Err(undiscovered(target, &error)),
             Err(_) if Instant::now() >= until => {
                 return Err(ApplyError::NotServed {
-                    path: definition.path.clone(),
-                    name: definition.name.clone(),
+                    position: definition.position.clone(),
+                    object: definition.describe(),
+                    server: target.name.clone(),
                 });
             }
             Err(_) => tokio::time::sleep(POLL).await,
@@ -189,93 +183,121 @@ async fn served(discovery: &Discovery, definition: &Document) -> Result<(), Appl
     }
 }
 
-fn undiscovered(error: &DiscoveryError) -> ApplyError {
-    let why = match error {
-        DiscoveryError::Unavailable { source, .. } => status_message(source),
-        absent => absent.to_string(),
-    };
-    ApplyError::Discovery(why)
-}
-
-fn files(path: &Path) -> Result<Vec<PathBuf>, ApplyError> {
-    let read = |source| ApplyError::Read {
-        path: path.to_owned(),
-        source,
-    };
-    if !std::fs::metadata(path).map_err(read)?.is_dir() {
-        return Ok(vec![path.to_owned()]);
+fn undiscovered(target: &Target, error: &DiscoveryError) -> ApplyError {
+    ApplyError::Discovery {
+        server: target.name.clone(),
+        reason: match error {
+            DiscoveryError::Unavailable { source, .. } => status_message(source),
+            absent => absent.to_string(),
+        },
     }
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(path).map_err(read)? {
-        let file = entry.map_err(read)?.path();
-        let is_yaml = file
-            .extension()
-            .is_some_and(|end| end == "yaml" || end == "yml");
-        if is_yaml {
-            files.push(file);
-        }
-    }
-    files.sort();
-    Ok(files)
 }
 
-fn documents(path: &Path) -> Result<Vec<Value>, ApplyError> {
-    let text = std::fs::read_to_string(path).map_err(|source| ApplyError::Read {
-        path: path.to_owned(),
-        source,
-    })?;
-    let all: Result<Vec<Value>, _> = serde_saphyr::from_multiple(&text);
-    let all = all.map_err(|source| ApplyError::Yaml {
-        path: path.to_owned(),
-        source: Box::new(source),
-    })?;
-    Ok(all
-        .into_iter()
-        .filter(|document| !document.is_null())
-        .collect())
-}
-
-async fn apply_one(
-    client: &Client,
+/// The served kind of an object.
+pub async fn served_kind(
+    target: &Target,
     discovery: &Discovery,
-    document: &Document,
-) -> Result<(), ApplyError> {
-    let Document {
-        path,
-        object,
-        types,
-        name,
-    } = document;
-    let kind = group_version_kind(&types.api_version, &types.kind);
-    let served = match discovery.find(&kind).await {
-        Ok(served) => served,
-        Err(error) if !error.is_absent() => return Err(undiscovered(&error)),
-        Err(_) => {
-            return Err(ApplyError::Kind {
-                path: path.clone(),
-                name: name.clone(),
-                kind: types.kind.clone(),
-                api_version: types.api_version.clone(),
-            });
+    object: &Object,
+) -> Result<ServedKind, ApplyError> {
+    let kind = group_version_kind(&object.api_version, &object.kind);
+    match discovery.find(&kind).await {
+        Ok(served) => Ok(served),
+        Err(error) if !error.is_absent() => Err(undiscovered(target, &error)),
+        Err(_) => Err(ApplyError::Kind {
+            position: object.position.clone(),
+            object: object.describe(),
+            kind: object.kind.clone(),
+            api_version: object.api_version.clone(),
+            server: target.name.clone(),
+        }),
+    }
+}
+
+/// Applies an object, and returns the namespace that was made for it.
+async fn apply_one(
+    target: &Target,
+    discovery: &Discovery,
+    object: &Object,
+    known: &mut BTreeSet<String>,
+) -> Result<Option<String>, ApplyError> {
+    let served_kind = served_kind(target, discovery, object).await?;
+    let mut made = None;
+    let api: Api<DynamicObject> = if served_kind.namespaced {
+        let namespace = object.namespace.as_ref().unwrap_or(&target.namespace);
+        if known.insert(namespace.clone()) && make_namespace(target, namespace).await {
+            made = Some(namespace.clone());
         }
-    };
-    let api: Api<DynamicObject> = if served.namespaced {
-        let namespace = object.namespace().unwrap_or_else(|| POLICIES.to_owned());
-        Api::namespaced_with(client.clone(), &namespace, &served.resource)
+        Api::namespaced_with(target.client.clone(), namespace, &served_kind.resource)
     } else {
-        Api::all_with(client.clone(), &served.resource)
+        Api::all_with(target.client.clone(), &served_kind.resource)
     };
+    let mut value = object.value.clone();
+    clean(&mut value, served_kind.namespaced);
     let how = PatchParams::apply(MANAGER).force();
-    let request = Request::new(api.resource_url()).patch(name, &how, &Patch::Apply(object));
+    let request = Request::new(api.resource_url());
+    let request = request.patch(&object.name, &how, &Patch::Apply(&value));
     // The response may be nested more deeply than a decoder accepts, and nothing needs it.
     let applied = match request.map_err(kube::Error::BuildRequest) {
-        Ok(request) => client.request_text(request).await,
+        Ok(request) => target.client.request_text(request).await,
         Err(error) => Err(error),
     };
-    applied.map(|_| ()).map_err(|error| ApplyError::Refused {
-        path: path.clone(),
-        kind: types.kind.clone(),
-        name: name.clone(),
+    applied.map_err(|error| ApplyError::Refused {
+        position: object.position.clone(),
+        object: object.describe(),
         reason: status_message(&error),
-    })
+    })?;
+    if value.get("status").is_some() {
+        put_status(target, &api, object).await?;
+    }
+    if stage(object) == Stage::Definitions {
+        served(target, discovery, object).await?;
+    }
+    Ok(made)
+}
+
+/// Initial objects of a cluster may come from one that runs: what a server sets is not for another.
+fn clean(value: &mut Value, namespaced: bool) {
+    let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for field in ["managedFields", "resourceVersion", "uid"] {
+        metadata.remove(field);
+    }
+    if !namespaced {
+        metadata.remove("namespace");
+    }
+}
+
+/// Writes the status that an object was read with, where its kind has a status of its own. Objects without that have
+/// it already.
+async fn put_status(
+    target: &Target,
+    api: &Api<DynamicObject>,
+    object: &Object,
+) -> Result<(), ApplyError> {
+    let path = format!("{}/{}/status", api.resource_url(), object.name);
+    let status = json!({ "status": object.value["status"] });
+    match crate::start::merge(&target.client, &path, &status).await {
+        Ok(()) => Ok(()),
+        Err(kube::Error::Api(status)) if status.code == 404 || status.code == 405 => Ok(()),
+        Err(error) => Err(ApplyError::Refused {
+            position: object.position.clone(),
+            object: object.describe(),
+            reason: format!("status: {}", status_message(&error)),
+        }),
+    }
+}
+
+/// Makes a namespace if there is none. An error shows when the object is applied.
+async fn make_namespace(target: &Target, name: &str) -> bool {
+    let api: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(target.client.clone());
+    if !matches!(api.get_opt(name).await, Ok(None)) {
+        return false;
+    }
+    let Ok(namespace) = serde_json::from_value(objects::namespace(name)) else {
+        return false;
+    };
+    api.create(&kube::api::PostParams::default(), &namespace)
+        .await
+        .is_ok()
 }

@@ -7,6 +7,8 @@
 
 mod admission;
 mod apply;
+mod bind;
+mod cluster;
 mod components;
 mod crds;
 mod heartbeat;
@@ -17,13 +19,16 @@ mod placement_rules;
 mod pods;
 mod private;
 pub mod registration;
+pub mod results;
 mod scratch;
 mod settled;
 mod start;
 
-pub use apply::{Applied, ApplyError, apply};
+pub use apply::{Applied, ApplyError, Target, apply};
+pub use bind::{Bound, bind_unbound};
+pub use cluster::{Cluster, Taint};
 pub use components::ComponentError;
 pub use kubeconfig::{Foreign, Kubeconfig, KubeconfigError};
 pub use reeve_runtime::client::RateLimits;
 pub use scratch::Scratch;
-pub use start::{Fleet, FleetError, FleetOptions, Member, Pods};
+pub use start::{Access, Fleet, FleetError, FleetOptions, Member, Pods};

@@ -3,6 +3,8 @@
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use crate::cluster::Cluster;
+
 /// The namespace of the samples, and of users' objects without a namespace.
 pub(crate) const POLICIES: &str = "policies";
 /// The Lease that a cluster's agent renews.
@@ -33,30 +35,39 @@ pub(crate) fn managed_cluster(name: &str) -> Value {
 }
 
 /// The claims that a klusterlet would publish.
-fn claims(name: &str) -> [(&'static str, String); 4] {
-    [
-        ("id.k8s.io", name.to_owned()),
-        ("kubeversion.open-cluster-management.io", VERSION.to_owned()),
-        ("platform.open-cluster-management.io", PLATFORM.to_owned()),
-        ("name", name.to_owned()),
-    ]
+fn claims(cluster: &Cluster) -> Vec<(&str, &str)> {
+    let name = cluster.name.as_str();
+    let mut claims = vec![
+        ("id.k8s.io", name),
+        ("kubeversion.open-cluster-management.io", VERSION),
+        ("platform.open-cluster-management.io", PLATFORM),
+        ("name", name),
+    ];
+    claims.retain(|(claim, _)| !cluster.claims.contains_key(*claim));
+    let own = cluster.claims.iter();
+    claims.extend(own.map(|(claim, value)| (claim.as_str(), value.as_str())));
+    claims
 }
 
 /// The `ClusterClaim` objects of the cluster.
-pub(crate) fn cluster_claims(name: &str) -> Vec<Value> {
+pub(crate) fn cluster_claims(cluster: &Cluster) -> Vec<Value> {
     let claim = |(claim, value)| {
         json!({
             "apiVersion": format!("{CLUSTER_GROUP}/v1alpha1"), "kind": "ClusterClaim",
             "metadata": { "name": claim }, "spec": { "value": value },
         })
     };
-    claims(name).map(claim).into()
+    claims(cluster).into_iter().map(claim).collect()
 }
 
 /// The status of a cluster that has joined.
-pub(crate) fn cluster_status(name: &str) -> Value {
+pub(crate) fn cluster_status(cluster: &Cluster) -> Value {
     let now = now();
     let condition = |of: &str, reason: &str, message: &str| json!({ "type": of, "status": "True", "reason": reason, "message": message, "lastTransitionTime": now });
+    let claims = claims(cluster)
+        .into_iter()
+        .map(|(claim, value)| json!({ "name": claim, "value": value }));
+    let claims: Vec<Value> = claims.collect();
     let resources = json!({ "cpu": "4", "memory": "16Gi" });
     json!({ "status": {
         "conditions": [
@@ -67,7 +78,7 @@ pub(crate) fn cluster_status(name: &str) -> Value {
             ),
         ],
         "version": { "kubernetes": VERSION },
-        "clusterClaims": claims(name).map(|(claim, value)| json!({ "name": claim, "value": value })),
+        "clusterClaims": claims,
         "allocatable": resources, "capacity": resources,
     } })
 }

@@ -26,6 +26,13 @@ impl Fleet {
         }
     }
 
+    /// Whether every controller has received every change and has reconciled it, if only with a failure that it retries.
+    pub fn is_only_retrying(&self) -> bool {
+        self.members()
+            .all(|member| member.server.watches_are_current())
+            && self.activity.is_only_retrying()
+    }
+
     /// Whether a controller's last reconcile of a key failed: a status may be out of date.
     pub fn is_failing(&self) -> bool {
         self.activity.is_failing()

@@ -15,6 +15,7 @@ use reeve_runtime::client::RateLimits;
 use serde_json::Value;
 
 use crate::admission::Registration;
+use crate::cluster::Cluster;
 use crate::crds;
 use crate::objects;
 use crate::placement;
@@ -28,18 +29,27 @@ const CLUSTERS: &str = "clusters";
 /// The options of a fleet.
 #[derive(Clone, Debug)]
 pub struct FleetOptions {
-    /// The names of the managed clusters.
-    pub clusters: Vec<String>,
-    /// A folder for the kubeconfigs of the controllers. It must exist.
+    /// The managed clusters.
+    pub clusters: Vec<Cluster>,
+    /// A folder for the kubeconfigs of the controllers. It must exist if the fleet listens.
     pub folder: PathBuf,
-    /// The hub's port on 127.0.0.1; the clusters use the following ports. 0: any free ports.
-    pub port: u16,
+    /// Whether other processes reach the servers.
+    pub access: Access,
     /// The folder in which the servers persist their objects for the next fleet. Absent: nothing is persisted.
     pub data: Option<PathBuf>,
     /// How Pods behave on the clusters.
     pub pods: Pods,
     /// Whether the controllers apply the rate limits of their flags.
     pub limits: RateLimits,
+}
+
+/// Whether other processes reach the servers of a fleet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// The hub listens on this port of 127.0.0.1, and the clusters on the following ports. 0: any free ports.
+    Ports(u16),
+    /// No port is opened and no file is written: only this process reaches them.
+    InProcess,
 }
 
 /// How Pods behave on clusters without nodes.
@@ -107,8 +117,8 @@ pub struct Member {
     pub name: String,
     /// The server.
     pub server: Server,
-    /// The listener of the server.
-    pub listener: Listener,
+    /// The listener of the server, if other processes reach it.
+    pub listener: Option<Listener>,
     /// An in-process client with all access, which all controllers share: the queue of each client takes some KiB.
     client: Client,
     /// The kubeconfig of this process's controllers. It has no credential.
@@ -142,7 +152,7 @@ impl Fleet {
     pub async fn start(options: FleetOptions) -> Result<Self, FleetError> {
         let open = |path: &PathBuf| Data::open(path, DataKind::Fleet);
         let data = options.data.as_ref().map(open).transpose()?;
-        let names = names(&options, data.as_ref())?;
+        let names = clusters(&options, data.as_ref())?;
         let (pods, limits) = (options.pods, options.limits);
         let members = Members { options, data };
         let of_placement = placement::crds::crds()?;
@@ -157,18 +167,19 @@ impl Fleet {
         make(&client, HUB, &objects::namespace(objects::POLICIES)).await?;
         let of_cluster = crds::of_cluster()?;
         let mut clusters = Vec::new();
-        for (place, name) in names.iter().enumerate() {
+        for (place, wanted) in names.iter().enumerate() {
+            let name = &wanted.name;
             let offset = u16::try_from(place + 1).unwrap_or_default();
             let cluster = members.start(name, offset).await?;
             let own = cluster.client();
             for crd in of_policies.iter().chain(&of_cluster) {
                 make(&own, name, crd).await?;
             }
-            for claim in objects::cluster_claims(name) {
+            for claim in objects::cluster_claims(wanted) {
                 make(&own, name, &claim).await?;
             }
             make(&own, name, &objects::namespace(name)).await?;
-            join(&client, name).await?;
+            join(&client, wanted).await?;
             clusters.push(cluster);
         }
         make(&client, HUB, &objects::binding(objects::POLICIES, "global")).await?;
@@ -185,8 +196,10 @@ impl Fleet {
     pub fn kubeconfig(&self) -> Result<String, FleetError> {
         let members = std::iter::once(&self.hub).chain(&self.clusters);
         let all: Result<Vec<KubeconfigContext>, AuthorityError> = members
-            .map(|member| {
-                KubeconfigContext::admin(&member.name, &member.authority, &member.listener)
+            .filter_map(|member| {
+                let listener = member.listener.as_ref()?;
+                let (name, authority) = (&member.name, &member.authority);
+                Some(KubeconfigContext::admin(name, authority, listener))
             })
             .collect();
         Ok(kubeconfig(&all?))
@@ -194,18 +207,19 @@ impl Fleet {
 }
 
 /// The requested clusters, then the others of the data folder.
-fn names(options: &FleetOptions, data: Option<&Data>) -> Result<Vec<String>, FleetError> {
-    let mut names = options.clusters.clone();
+fn clusters(options: &FleetOptions, data: Option<&Data>) -> Result<Vec<Cluster>, FleetError> {
+    let mut clusters = options.clusters.clone();
+    let is_known = |name: &String| options.clusters.iter().any(|one| one.name == *name);
     let kept = data.map(|data| data.names_in(CLUSTERS)).transpose()?;
     let kept = kept.unwrap_or_default().into_iter();
-    let mut others: Vec<String> = kept.filter(|name| !names.contains(name)).collect();
+    let mut others: Vec<String> = kept.filter(|name| !is_known(name)).collect();
     // Sorted by length first: cluster10 follows cluster9.
     others.sort_by(|a, b| (a.len(), a).cmp(&(b.len(), b)));
-    names.extend(others);
-    if names.iter().any(|name| name == HUB) {
+    clusters.extend(others.into_iter().map(Cluster::from));
+    if clusters.iter().any(|cluster| cluster.name == HUB) {
         return Err(FleetError::Name);
     }
-    Ok(names)
+    Ok(clusters)
 }
 
 /// The settings that all servers of a fleet share.
@@ -244,37 +258,46 @@ impl Members {
             Some(folder) => Server::open(options, folder)?,
             None => Server::start(options),
         };
-        let port = match self.options.port {
-            0 => 0,
-            port => port.saturating_add(offset),
-        };
-        let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
-        let listening = server.listen(&authority, address).await;
-        let listener = listening.map_err(|source| FleetError::Listen {
-            of: name.to_owned(),
-            source,
-        })?;
         let path = self.options.folder.join(format!("{name}.kubeconfig"));
-        // The controllers of this process need no credential, so the file has none: a file that is never removed
-        // gives no access.
-        let text = kubeconfig(&[KubeconfigContext::anonymous(name, &authority, &listener)]);
-        write_private(&path, &text, None).map_err(|source| FleetError::Write {
-            path: path.clone(),
-            source,
-        })?;
-        Ok(Member {
+        let member = Member {
             name: name.to_owned(),
             client: Client::new(server.service(Identity::admin()), "default"),
             server,
-            listener,
+            listener: None,
             kubeconfig: path,
             authority,
-        })
+        };
+        match self.options.access {
+            Access::InProcess => Ok(member),
+            Access::Ports(0) => listen(member, 0).await,
+            Access::Ports(port) => listen(member, port.saturating_add(offset)).await,
+        }
     }
 }
 
+/// Opens the port of a server and writes the kubeconfig of its controllers.
+async fn listen(mut member: Member, port: u16) -> Result<Member, FleetError> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    let listening = member.server.listen(&member.authority, address).await;
+    let listener = listening.map_err(|source| FleetError::Listen {
+        of: member.name.clone(),
+        source,
+    })?;
+    // The controllers of this process need no credential, so the file has none: a file that is never removed
+    // gives no access.
+    let access = KubeconfigContext::anonymous(&member.name, &member.authority, &listener);
+    let path = &member.kubeconfig;
+    write_private(path, &kubeconfig(&[access]), None).map_err(|source| FleetError::Write {
+        path: path.clone(),
+        source,
+    })?;
+    member.listener = Some(listener);
+    Ok(member)
+}
+
 /// Registers a cluster with the hub, as its administrator and its agent do.
-async fn join(hub: &Client, name: &str) -> Result<(), FleetError> {
+async fn join(hub: &Client, cluster: &Cluster) -> Result<(), FleetError> {
+    let name = cluster.name.as_str();
     make(hub, HUB, &objects::managed_cluster(name)).await?;
     make(hub, HUB, &objects::namespace(name)).await?;
     make(hub, HUB, &objects::lease(name)).await?;
@@ -293,8 +316,13 @@ async fn join(hub: &Client, name: &str) -> Result<(), FleetError> {
     );
     let renewed = merge(hub, &lease, &objects::renewal()).await;
     renewed.map_err(refused("the lease"))?;
-    let path = format!("/apis/cluster.open-cluster-management.io/v1/managedclusters/{name}/status");
-    let merged = merge(hub, &path, &objects::cluster_status(name)).await;
+    let path = format!("/apis/cluster.open-cluster-management.io/v1/managedclusters/{name}");
+    if let Some(patch) = cluster.patch() {
+        let merged = merge(hub, &path, &patch).await;
+        merged.map_err(refused("the labels and taints"))?;
+    }
+    let path = format!("{path}/status");
+    let merged = merge(hub, &path, &objects::cluster_status(cluster)).await;
     merged.map_err(refused("the status"))
 }
 

@@ -56,6 +56,10 @@ fn all() -> Result<Vec<(PathBuf, String)>> {
         PathBuf::from("docs/reference/flags.md"),
         reeve_cli::reference(),
     ));
+    for (name, schema) in reeve_suites::schema() {
+        let text = format!("{schema:#}\n");
+        files.push((PathBuf::from("docs/reference").join(name), text));
+    }
     files.push((
         PathBuf::from("docs/reference/template-functions.md"),
         reeve_templates_engine::reference::reference(),

@@ -1,16 +1,80 @@
-//! Texts of the table of `reeve up`.
+//! Texts of `reeve up`.
 
-use reeve_api::names;
+use std::path::Path;
 
-/// A policy has no replicas, because their label could not name it.
-pub(super) fn name_too_long(length: usize) -> String {
-    let most = names::MAX_NAMESPACE_AND_NAME;
+use reeve_report::plural;
+
+/// The fleet runs.
+pub(super) fn ready(seconds: f64, kubeconfig: &Path, logs: Option<&Path>) -> String {
+    let logs = logs.map_or_else(String::new, |path| format!("   logs {}", relative(path)));
     format!(
-        "not on any cluster: its namespace and name have {length} characters, at most {most} are possible"
+        "fleet ready {seconds:.2} s   kubeconfig {}{logs}",
+        relative(kubeconfig)
     )
 }
 
-/// An object was applied to the hub that is evaluated on managed clusters only.
-pub(super) fn on_the_hub(kind: &str) -> String {
-    format!("a {kind} is not evaluated on the hub: make it a template of a Policy")
+/// A relative path as users type it.
+fn relative(path: &Path) -> String {
+    if path.is_absolute() {
+        path.display().to_string()
+    } else {
+        format!("./{}", path.display())
+    }
+}
+
+/// Objects were applied to the hub.
+pub(super) fn applied(count: usize) -> String {
+    format!("applied {}", plural(count, "object"))
+}
+
+/// Policies were bound.
+pub(super) fn bound(count: usize) -> String {
+    let verb = if count == 1 { "is" } else { "are" };
+    format!(
+        "{} bound to nothing {verb} bound to all clusters (--bind-unbound=false leaves that)",
+        plural(count, "policy")
+    )
+}
+
+/// Namespaces were made.
+pub(super) fn made_namespaces(of: &str, names: &[String]) -> String {
+    let noun = if names.len() == 1 {
+        "namespace"
+    } else {
+        "namespaces"
+    };
+    format!("made {noun} {} on {of}", names.join(", "))
+}
+
+/// The time is up.
+pub(super) fn time_is_up(seconds: u64, waiting: &[String]) -> String {
+    const NAMED: usize = 5;
+    let more = waiting.len().saturating_sub(NAMED);
+    let mut named: Vec<String> = waiting.iter().take(NAMED).cloned().collect();
+    if more > 0 {
+        named.push(format!("{more} more"));
+    }
+    if named.is_empty() {
+        named.push("a controller whose work fails (see the logs)".to_owned());
+    }
+    format!(
+        "time is up after {seconds} s; waiting for {}",
+        named.join("; ")
+    )
+}
+
+/// There is nothing to wait for.
+pub(super) const NO_POLICY: &str = "a policy";
+
+/// Inputs were read again.
+pub(super) fn changed(applied: usize, deleted: usize) -> String {
+    format!(
+        "inputs changed: applied {}, deleted {deleted}",
+        plural(applied, "object")
+    )
+}
+
+/// An argument names a cluster that is not there.
+pub(super) fn no_cluster(argument: &str, name: &str, known: &str) -> String {
+    format!("{argument}: no cluster {name:?}: there are {known}")
 }

@@ -9,7 +9,7 @@ use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use rcgen::{CertificateParams, DnType, KeyPair};
-use reeve_fleet::{Fleet, FleetOptions, Pods, RateLimits};
+use reeve_fleet::{Access, Fleet, FleetOptions, Pods, RateLimits};
 use reeve_testkit::eventually;
 use serde_json::json;
 
@@ -143,9 +143,9 @@ async fn ca_of_each_server_is_kept_for_next_start() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let start = || async {
         let options = FleetOptions {
-            clusters: vec!["cluster1".to_owned()],
+            clusters: vec!["cluster1".into()],
             folder: folder.path().to_owned(),
-            port: 0,
+            access: Access::Ports(0),
             data: Some(folder.path().join("data")),
             pods: Pods::Kept,
             limits: RateLimits::Lifted,

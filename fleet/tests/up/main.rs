@@ -2,6 +2,7 @@
 
 mod authorities;
 mod operators;
+mod results;
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,8 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use reeve_api::Policy;
-use reeve_fleet::{Fleet, FleetOptions, Pods, RateLimits, apply};
+use reeve_fleet::{Access, Fleet, FleetOptions, Pods, RateLimits, Target, apply};
+use reeve_manifests::{Input, Object};
 use reeve_runtime::CancellationToken;
 use reeve_testkit::{eventually, workspace};
 use serde_json::json;
@@ -46,14 +48,21 @@ async fn wait_for_compliance(
 
 async fn fleet(clusters: &[&str], folder: &std::path::Path) -> Result<Fleet> {
     let options = FleetOptions {
-        clusters: clusters.iter().map(|name| (*name).to_owned()).collect(),
+        clusters: clusters.iter().map(|name| (*name).into()).collect(),
         folder: folder.to_owned(),
-        port: 0,
+        access: Access::Ports(0),
         data: None,
         pods: Pods::Settled,
         limits: RateLimits::Lifted,
     };
     Ok(Fleet::start(options).await?)
+}
+
+/// The objects of a file.
+fn read(path: std::path::PathBuf) -> Result<Vec<Object>> {
+    let found = reeve_manifests::read(&[Input::Path(path)]);
+    ensure!(found.errors.is_empty(), "{:?}", found.errors);
+    Ok(found.objects)
 }
 
 /// Runs the fleet's controllers until `story` ends.
@@ -77,8 +86,11 @@ async fn policy_is_violated_then_enforced_then_deleted() -> Result<()> {
     let hub = fleet.hub.client();
     let story = async {
         let policies = workspace().join("policies/namespace.yaml");
-        let applied = apply(&hub, &[policies]).await?;
-        ensure!(applied.len() == 1 && applied[0].count == 3, "{applied:?}");
+        let applied = apply(&Target::hub(hub.clone()), &read(policies)?).await;
+        ensure!(
+            applied.count == 3 && applied.errors.is_empty(),
+            "{applied:?}"
+        );
         wait_for_compliance(&hub, "policy-namespace", 2, "NonCompliant").await?;
 
         let api: Api<Policy> = Api::namespaced(hub.clone(), "policies");
@@ -240,7 +252,8 @@ async fn status_of_many_templates_is_not_written_for_each_template() -> Result<(
     let replicas: Api<Policy> = Api::namespaced(fleet.clusters[0].client(), "east");
     let story = async {
         let mut events = Box::pin(replicas.watch(&WatchParams::default(), "0").await?);
-        apply(&hub, &[file]).await?;
+        let applied = apply(&Target::hub(hub.clone()), &read(file)?).await;
+        ensure!(applied.errors.is_empty(), "{applied:?}");
         let (mut last, mut writes) = (None, Vec::new());
         while let Some(event) = events.try_next().await? {
             let (WatchEvent::Added(policy) | WatchEvent::Modified(policy)) = event else {

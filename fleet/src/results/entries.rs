@@ -1,0 +1,144 @@
+//! Puts together what the hub and the clusters report.
+
+use reeve_api::Compliance;
+use reeve_api::names::RootPolicyName;
+use reeve_api::policy::{CompliancePerCluster, DetailsPerTemplate};
+use reeve_report::{Entry, Reason, Rule, State};
+use serde_json::Value;
+
+use super::cluster::Evaluations;
+use super::hub::{HubView, PolicyView, Template};
+use super::{messages, shorten, unplaced};
+
+/// The annotations that reports carry.
+const ANNOTATIONS: [&str; 3] = ["standards", "categories", "controls"];
+
+/// The evaluations of a cluster.
+type OfCluster<'a> = dyn Fn(&str) -> Option<&'a Evaluations> + 'a;
+
+/// All policies on all clusters, and the objects that belong into a policy.
+pub(super) fn all(hub: &HubView, of_cluster: &OfCluster<'_>) -> Vec<Entry> {
+    let mut entries: Vec<Entry> = hub
+        .roots
+        .iter()
+        .flat_map(|root| of_policy(hub, root, of_cluster))
+        .collect();
+    let misplaced = hub.misplaced.iter();
+    entries.extend(misplaced.map(|(kind, namespace, name)| Entry {
+        subject: format!("{namespace}/{name}"),
+        state: State::Error,
+        reasons: vec![Reason::text(messages::on_the_hub(kind))],
+        ..Entry::default()
+    }));
+    entries
+}
+
+fn of_policy(hub: &HubView, root: &PolicyView, of_cluster: &OfCluster<'_>) -> Vec<Entry> {
+    let (namespace, name) = (&root.metadata.namespace, &root.metadata.name);
+    let annotations = ANNOTATIONS.iter().filter_map(|short| {
+        let key = format!("policy.open-cluster-management.io/{short}");
+        let value = root.metadata.annotations.get(&key)?;
+        Some(((*short).to_owned(), value.clone()))
+    });
+    let entry = Entry {
+        subject: format!("{namespace}/{name}"),
+        annotations: annotations.collect(),
+        ..Entry::default()
+    };
+    let without_cluster = |state, why: String| {
+        vec![Entry {
+            state,
+            reasons: vec![Reason::text(why)],
+            ..entry.clone()
+        }]
+    };
+    if let Err(length) = RootPolicyName::new(namespace.clone(), name.clone()).fits() {
+        return without_cluster(State::Error, messages::name_too_long(length));
+    }
+    if root.spec.disabled {
+        return without_cluster(State::Skipped, messages::DISABLED.to_owned());
+    }
+    match root.status.status.as_deref() {
+        None | Some([]) => match unplaced::why(hub, root) {
+            Some(why) => without_cluster(State::Unplaced, why),
+            None => without_cluster(State::Unknown, messages::NOT_EVALUATED.to_owned()),
+        },
+        Some(clusters) => clusters
+            .iter()
+            .map(|one| on_cluster(hub, root, one, &entry, of_cluster))
+            .collect(),
+    }
+}
+
+fn on_cluster(
+    hub: &HubView,
+    root: &PolicyView,
+    one: &CompliancePerCluster,
+    entry: &Entry,
+    of_cluster: &OfCluster<'_>,
+) -> Entry {
+    let cluster = one.clustername.clone().unwrap_or_default();
+    let replica = format!("{}.{}", root.metadata.namespace, root.metadata.name);
+    let namespace = one.clusternamespace.clone();
+    let namespace = namespace.unwrap_or_else(|| cluster.clone());
+    let replica = hub.replicas.get(&(namespace, replica));
+    let details = replica.and_then(|replica| replica.status.details.as_deref());
+    let evaluations = of_cluster(&cluster);
+    let rules = root.spec.templates.iter().enumerate();
+    let rules: Vec<Rule> = rules
+        .map(|(index, template)| {
+            let detail = details.and_then(|details| details.get(index));
+            rule(template, detail, evaluations)
+        })
+        .collect();
+    let worst = rules.iter().map(|rule| rule.state).min();
+    Entry {
+        place: cluster,
+        state: worst.unwrap_or_default(),
+        rules,
+        ..entry.clone()
+    }
+}
+
+fn rule(
+    template: &Template,
+    detail: Option<&DetailsPerTemplate>,
+    evaluations: Option<&Evaluations>,
+) -> Rule {
+    let definition = &template.object_definition;
+    let name = definition.metadata.name.clone();
+    let evaluation = evaluations.and_then(|all| all.get(&name));
+    let history = detail.and_then(|detail| detail.history.as_ref());
+    let newest = history.and_then(|history| history.first());
+    let message = newest.and_then(|newest| newest.message.clone());
+    let message = message.unwrap_or_default();
+    let compliance = detail.and_then(|detail| detail.compliant.as_deref());
+    let state = match compliance.and_then(Compliance::parse) {
+        Some(Compliance::Compliant) => State::Compliant,
+        Some(Compliance::Pending) => State::Pending,
+        Some(Compliance::NonCompliant) if shorten::is_template_error(&message) => State::Error,
+        Some(Compliance::NonCompliant) => match evaluation {
+            Some(evaluation) if shorten::has_error(evaluation) => State::Error,
+            _ => State::Violation,
+        },
+        Some(Compliance::Terminating) | None => State::Unknown,
+    };
+    let reasons = match state {
+        State::Compliant => Vec::new(),
+        State::Unknown => vec![Reason::text(messages::NO_ANSWER)],
+        _ => shorten::reasons(&message, evaluation),
+    };
+    Rule {
+        name,
+        state,
+        message,
+        reasons,
+        severity: definition
+            .spec
+            .severity
+            .as_ref()
+            .and_then(Value::as_str)
+            .map(str::to_owned),
+        ..Rule::default()
+    }
+}

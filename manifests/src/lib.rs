@@ -1,0 +1,23 @@
+//! Reads what users name on a command line: files, folders, standard input and kustomizations. Every object comes
+//! with its position, every file that holds none with the reason why it was skipped, and every error names the file,
+//! the document, the line and what is wrong. Nothing here reaches a cluster.
+
+mod error;
+mod kustomize;
+mod messages;
+mod object;
+mod parse;
+mod position;
+mod walk;
+
+#[cfg(test)]
+mod tests;
+
+pub use error::{ManifestError, ObjectError};
+pub use object::Object;
+pub use parse::{Document, YamlError, documents, from_yaml};
+pub use position::Position;
+pub use walk::{Found, Input, Skipped, files, read, read_stdin_text};
+
+/// The path that names standard input.
+pub const STDIN: &str = "-";

@@ -1,0 +1,52 @@
+//! Commands of GitHub Actions: each finding annotates its line.
+
+use std::fmt::Write as _;
+
+use crate::count::Counts;
+use crate::model::{Report, State};
+
+pub(crate) fn print(report: &Report) -> String {
+    let mut text = String::new();
+    for entry in &report.entries {
+        let command = match entry.state {
+            State::Compliant => continue,
+            State::Error | State::Violation => "error",
+            State::Unplaced | State::Pending | State::Unknown => "warning",
+            State::Skipped => "notice",
+        };
+        let mut properties = Vec::new();
+        if let Some(source) = &entry.source {
+            properties.push(format!("file={}", property(&source.path)));
+            properties.push(format!("line={}", source.line.max(1)));
+        }
+        let title = match entry.place.as_str() {
+            "" => entry.subject.clone(),
+            place => format!("{} on {place}", entry.subject),
+        };
+        properties.push(format!("title={}", property(&title)));
+        let why: Vec<String> = entry.why().iter().map(ToString::to_string).collect();
+        let why = match why.join("\n") {
+            why if why.is_empty() => entry.state.word().to_owned(),
+            why => why,
+        };
+        let _ = writeln!(
+            text,
+            "::{command} {}::{}",
+            properties.join(","),
+            message(&why)
+        );
+    }
+    let counts = Counts::of(report).words(report.subject);
+    let _ = writeln!(text, "{counts}");
+    text
+}
+
+fn message(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+fn property(text: &str) -> String {
+    message(text).replace(':', "%3A").replace(',', "%2C")
+}
