@@ -471,10 +471,6 @@ spec: {}
 fn policies_without_compliance_have_a_reason() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let long = "x".repeat(60);
-    let operator = policy("op", &namespace("default"))
-        .replace("policy.open-cluster-management.io/v1\n      kind: ConfigurationPolicy", "policy.open-cluster-management.io/v1beta1\n      kind: OperatorPolicy")
-        .replace("        object-templates:\n        - complianceType: musthave\n          objectDefinition: {apiVersion: v1, kind: Namespace, metadata: {name: default}}",
-            "        remediationAction: inform\n        complianceType: musthave\n        upgradeApproval: None\n        subscription: {name: op, channel: a}");
     let on_the_hub = "
 apiVersion: policy.open-cluster-management.io/v1
 kind: ConfigurationPolicy
@@ -482,7 +478,7 @@ metadata: {name: stray}
 spec: {severity: low, remediationAction: inform, object-templates: [{complianceType: musthave, objectDefinition: {apiVersion: v1, kind: Namespace, metadata: {name: default}}}]}
 ";
     let all = format!(
-        "{}---{operator}---{on_the_hub}",
+        "{}---{on_the_hub}",
         policy(&long, &namespace("default"))
     );
     std::fs::write(folder.path().join("p.yaml"), all)?;
@@ -500,7 +496,6 @@ spec: {severity: low, remediationAction: inform, object-templates: [{complianceT
     ensure!(output.status.code() == Some(2), "{stderr}");
     for wanted in [
         "its namespace and name have 68 characters, at most 62 are possible",
-        "OperatorPolicy op-config: no controller of this fleet evaluates it",
         "policies/stray  ",
         "Error    a ConfigurationPolicy is not evaluated on the hub",
     ] {

@@ -3,11 +3,11 @@
 use anyhow::{Context as _, Result, ensure};
 use kube::api::Api;
 use reeve_api::Policy;
-use reeve_fleet::apply;
+use reeve_fleet::{Target, apply};
 use reeve_testkit::eventually;
 use serde_json::json;
 
-use super::{SOON, fleet, run_during, wait_for_compliance};
+use super::{SOON, fleet, read, run_during, wait_for_compliance};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn op_5_4_policy_for_an_operator_says_that_its_package_is_missing() -> Result<()> {
@@ -46,7 +46,8 @@ async fn op_5_4_policy_for_an_operator_says_that_its_package_is_missing() -> Res
     let file = folder.path().join("quay.yaml");
     std::fs::write(&file, text.join("\n---\n"))?;
     let story = async {
-        apply(&hub, &[file]).await?;
+        let applied = apply(&Target::hub(hub.clone()), &read(file)?).await;
+        ensure!(applied.errors.is_empty(), "{applied:?}");
         wait_for_compliance(&hub, "quay", 1, "NonCompliant").await?;
         let replicas: Api<Policy> = Api::namespaced(hub.clone(), "east");
         eventually("the hub shows the reason", SOON, || async {
