@@ -82,7 +82,14 @@ enum Component {
 }
 
 /// The commands that are no component.
-const OWN_COMMANDS: [&str; 6] = ["apiserver", "up", "generate", "test", "version", "completion"];
+const OWN_COMMANDS: [&str; 6] = [
+    "apiserver",
+    "up",
+    "generate",
+    "test",
+    "version",
+    "completion",
+];
 
 const PROPAGATOR: &str = "governance-policy-propagator";
 const FRAMEWORK_ADDON: &str = "governance-policy-framework-addon";

@@ -477,10 +477,7 @@ kind: ConfigurationPolicy
 metadata: {name: stray}
 spec: {severity: low, remediationAction: inform, object-templates: [{complianceType: musthave, objectDefinition: {apiVersion: v1, kind: Namespace, metadata: {name: default}}}]}
 ";
-    let all = format!(
-        "{}---{on_the_hub}",
-        policy(&long, &namespace("default"))
-    );
+    let all = format!("{}---{on_the_hub}", policy(&long, &namespace("default")));
     std::fs::write(folder.path().join("p.yaml"), all)?;
     let output = up(
         folder.path(),

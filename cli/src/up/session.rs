@@ -25,6 +25,9 @@ const POLL: Duration = Duration::from_millis(100);
 const SHARE: u32 = 4;
 /// States that have not changed for so long while controllers only retry are taken for final.
 const UNCHANGED: Duration = Duration::from_secs(1);
+/// Many policies whose evaluation fails keep the controllers at work with their retries, on a busy machine at each moment that is
+/// looked at: then states count that have not changed for so long.
+const UNCHANGED_IN_SPITE_OF_WORK: Duration = Duration::from_secs(10);
 /// The interval between two looks at the files of `--watch`.
 const WATCH: Duration = Duration::from_millis(500);
 
@@ -222,7 +225,9 @@ impl<'a> Session<'a> {
             let entries = self.refresh().await?;
             if entries != last.1 || !are_known(&entries) {
                 last = (Instant::now(), entries);
-            } else if last.0.elapsed() >= UNCHANGED && fleet.is_only_retrying() {
+            } else if last.0.elapsed() >= UNCHANGED && fleet.is_only_retrying()
+                || last.0.elapsed() >= UNCHANGED_IN_SPITE_OF_WORK && fleet.is_failing()
+            {
                 return Ok(());
             }
         }
