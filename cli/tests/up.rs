@@ -494,7 +494,7 @@ spec: {severity: low, remediationAction: inform, object-templates: [{complianceT
     for wanted in [
         "its namespace and name have 68 characters, at most 62 are possible",
         "policies/stray  ",
-        "Error    a ConfigurationPolicy is not evaluated on the hub",
+        "a ConfigurationPolicy is not evaluated on the hub",
     ] {
         ensure!(stderr.contains(wanted), "no {wanted:?} in {stderr}");
     }

@@ -81,6 +81,11 @@ pub(crate) async fn encrypted(world: Arc<Cluster>) -> Result<()> {
         same("the channel", channel, json!("Raleigh"))
     })
     .await?;
+    // The status comes after the Subscription.
+    within("the policy has a status", || async {
+        operator.status().await.map(|_| ())
+    })
+    .await?;
     let status = operator.status().await?.to_string();
     let events = operator.events().await?.join("\n");
     ensure!(
