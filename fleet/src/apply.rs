@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::{GroupVersionKind, Request};
@@ -15,9 +16,9 @@ use crate::objects::{self, POLICIES};
 
 /// The field manager of the applied objects.
 const MANAGER: &str = "reeve-up";
-/// How long to wait until the API server serves the kind of an applied CRD.
+/// How long to wait until the API server serves the kind of an applied CRD, or has the service account of a namespace.
 const SERVED: Duration = Duration::from_secs(10);
-/// How often to poll discovery for that kind.
+/// How often to ask for either.
 const POLL: Duration = Duration::from_millis(20);
 
 /// Why an object was not applied.
@@ -227,6 +228,9 @@ async fn apply_one(
         if known.insert(namespace.clone()) && make_namespace(target, namespace).await {
             made = Some(namespace.clone());
         }
+        if object.is("", "Pod") {
+            wait_for_service_account(target, namespace).await;
+        }
         Api::namespaced_with(target.client.clone(), namespace, &served_kind.resource)
     } else {
         Api::all_with(target.client.clone(), &served_kind.resource)
@@ -288,9 +292,19 @@ async fn put_status(
     }
 }
 
+/// Waits until a namespace has the service account `default`, which a controller creates after the namespace: without it a Pod is
+/// refused. When it does not come, the refusal of the Pod says so.
+async fn wait_for_service_account(target: &Target, namespace: &str) {
+    let api: Api<ServiceAccount> = Api::namespaced(target.client.clone(), namespace);
+    let until = Instant::now() + SERVED;
+    while matches!(api.get_opt("default").await, Ok(None)) && Instant::now() < until {
+        tokio::time::sleep(POLL).await;
+    }
+}
+
 /// Makes a namespace if there is none. An error shows when the object is applied.
 async fn make_namespace(target: &Target, name: &str) -> bool {
-    let api: Api<k8s_openapi::api::core::v1::Namespace> = Api::all(target.client.clone());
+    let api: Api<Namespace> = Api::all(target.client.clone());
     if !matches!(api.get_opt(name).await, Ok(None)) {
         return false;
     }
