@@ -228,10 +228,10 @@ impl Store {
             Write::Replace(_, object) => (ChangeKind::Modified, object),
             Write::Delete(_, object) => (ChangeKind::Deleted, object),
         };
-        let stored = Arc::new(serialized(table, object, revision, before.as_deref()));
+        let (stored, json) = serialized(table, object, revision, before.as_deref());
+        let stored = Arc::new(stored);
         if let Some(journal) = &mut *journal {
             let gone = kind == ChangeKind::Deleted;
-            let json = stored.json();
             let entry = Entry {
                 table,
                 namespace: &key.namespace,
@@ -407,13 +407,19 @@ impl Inner {
     }
 }
 
-/// An object of a table with its resource version, as JSON.
-fn serialized(table: &str, mut object: Value, revision: u64, before: Option<&Stored>) -> Stored {
+/// An object of a table with its resource version, and its JSON.
+fn serialized(
+    table: &str,
+    mut object: Value,
+    revision: u64,
+    before: Option<&Stored>,
+) -> (Stored, Bytes) {
     if let Some(Value::Object(metadata)) = object.get_mut("metadata") {
         metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
     }
     // It grew as it was written, and is kept for long.
     let text = object.to_string().into_boxed_str();
-    let json = Compact::new(table, Bytes::from(text.into_boxed_bytes()));
-    summarized(&object, json, revision, before)
+    let json = Bytes::from(text.into_boxed_bytes());
+    let compact = Compact::new(table, json.clone());
+    (summarized(&object, compact, revision, before), json)
 }
