@@ -381,8 +381,8 @@ const VALUE: &str = "a valid label must be an empty string or consist of alphanu
 
 /// No name of a key and no value may be longer, in bytes.
 const MAX_LENGTH: usize = 63;
-/// No prefix of a key may be longer, in bytes.
-const MAX_PREFIX_LENGTH: usize = 253;
+/// No DNS-1123 subdomain may be longer, in bytes: neither the prefix of a key nor a name.
+const MAX_SUBDOMAIN_LENGTH: usize = 253;
 
 /// Why no label can have this key, in the words of the API machinery; nothing if one can.
 pub fn key_errors(key: &str) -> Vec<String> {
@@ -394,8 +394,8 @@ pub fn key_errors(key: &str) -> Vec<String> {
             if prefix.is_empty() {
                 errors.push("prefix part must be non-empty".to_owned());
             } else {
-                if prefix.len() > MAX_PREFIX_LENGTH {
-                    errors.push(format!("prefix part {}", too_long(MAX_PREFIX_LENGTH)));
+                if prefix.len() > MAX_SUBDOMAIN_LENGTH {
+                    errors.push(format!("prefix part {}", too_long(MAX_SUBDOMAIN_LENGTH)));
                 }
                 if !prefix.split('.').all(is_dns_label) {
                     errors.push(PREFIX_PART.to_owned());
@@ -436,6 +436,11 @@ fn is_name(text: &str) -> bool {
     let edge = |byte: Option<&u8>| byte.is_some_and(u8::is_ascii_alphanumeric);
     let bytes = text.as_bytes();
     edge(bytes.first()) && edge(bytes.last()) && bytes.iter().all(|byte| inner(*byte))
+}
+
+/// Whether the API machinery takes a text for a DNS-1123 subdomain, such as the name of an object.
+pub fn is_dns_subdomain(text: &str) -> bool {
+    text.len() <= MAX_SUBDOMAIN_LENGTH && text.split('.').all(is_dns_label)
 }
 
 fn is_dns_label(text: &str) -> bool {

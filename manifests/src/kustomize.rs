@@ -4,23 +4,33 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::process::Command;
 
-use crate::ManifestError;
-
-/// The programs, with what goes before the folder; the first that is installed renders.
-const PROGRAMS: [(&str, &[&str], &str); 2] = [
-    ("kustomize", &["build"], "kustomize build"),
-    ("kubectl", &["kustomize"], "kubectl kustomize"),
+/// The programs with their sub-commands; the first that is installed renders.
+const PROGRAMS: [(&str, &str, &str); 2] = [
+    ("kustomize", "build", "kustomize build"),
+    ("kubectl", "kustomize", "kubectl kustomize"),
 ];
 
-/// The YAML of a kustomization.
-pub(crate) fn render(folder: &Path) -> Result<String, ManifestError> {
-    for (name, arguments, program) in PROGRAMS {
-        let failed = |why: String| ManifestError::Kustomize {
-            path: folder.to_owned(),
-            program,
-            why,
-        };
-        let output = match Command::new(name).args(arguments).arg(folder).output() {
+/// Why a kustomization cannot be rendered.
+#[derive(Debug)]
+pub enum RenderError {
+    /// Neither kustomize nor kubectl is installed.
+    NotInstalled,
+    /// The program failed.
+    Failed {
+        /// The program and its sub-command.
+        program: &'static str,
+        /// What it printed.
+        why: String,
+    },
+}
+
+/// The YAML of a kustomization. The options are those that kustomize and kubectl have in common.
+pub fn render(folder: &Path, options: &[&str]) -> Result<String, RenderError> {
+    for (name, subcommand, program) in PROGRAMS {
+        let failed = |why: String| RenderError::Failed { program, why };
+        let mut command = Command::new(name);
+        command.arg(subcommand).arg(folder).args(options);
+        let output = match command.output() {
             Err(error) if error.kind() == ErrorKind::NotFound => continue,
             Err(error) => return Err(failed(error.to_string())),
             Ok(output) => output,
@@ -37,7 +47,5 @@ pub(crate) fn render(folder: &Path) -> Result<String, ManifestError> {
         }
         return String::from_utf8(output.stdout).map_err(|error| failed(error.to_string()));
     }
-    Err(ManifestError::NoKustomize {
-        path: folder.to_owned(),
-    })
+    Err(RenderError::NotInstalled)
 }

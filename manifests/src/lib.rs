@@ -3,7 +3,7 @@
 //! the document, the line and what is wrong. Nothing here reaches a cluster.
 
 mod error;
-mod kustomize;
+pub mod kustomize;
 mod messages;
 mod object;
 mod parse;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
+use crate::kustomize::RenderError;
 use crate::object::type_of;
 use crate::parse::{documents, value};
 use crate::{ManifestError, Object, ObjectError, Position, STDIN, kustomize, messages};
@@ -50,9 +51,9 @@ pub fn read(inputs: &[Input]) -> Found {
         let skipped = found.skipped.len();
         let path = match input {
             Input::Kustomization(path) => {
-                match kustomize::render(path) {
+                match kustomize::render(path, &[]) {
                     Ok(text) => read_text(path, &text, &mut found),
-                    Err(error) => found.errors.push(error),
+                    Err(error) => found.errors.push(unrendered(path, error)),
                 }
                 path
             }
@@ -123,6 +124,14 @@ fn unreadable(path: &Path, source: std::io::Error) -> ManifestError {
     ManifestError::Read {
         path: path.to_owned(),
         source,
+    }
+}
+
+fn unrendered(path: &Path, error: RenderError) -> ManifestError {
+    let path = path.to_owned();
+    match error {
+        RenderError::NotInstalled => ManifestError::NoKustomize { path },
+        RenderError::Failed { program, why } => ManifestError::Kustomize { path, program, why },
     }
 }
 

@@ -1,13 +1,11 @@
 //! Root policies and policy sets.
 
-use std::collections::BTreeMap;
-
-use reeve_go_compat::value::{Key, Map, Value};
+use reeve_go_compat::value::{Map, Value};
 
 use crate::config::{Dependency, PolicyConfig, PolicySetConfig};
 use crate::kinds::{POLICY_API_VERSION, POLICY_KIND, POLICY_SET_API_VERSION, POLICY_SET_KIND};
 use crate::templates::{Template, dependency};
-use crate::values::{map_field, set, text_field};
+use crate::values::{map_field, object, set, text_field, texts};
 
 /// The root policy of these templates. `before` is the policy that it waits for.
 pub fn policy(
@@ -70,16 +68,6 @@ pub fn policy_set(config: &PolicySetConfig, namespace: &str) -> Map {
     object(POLICY_SET_API_VERSION, POLICY_SET_KIND, metadata, spec)
 }
 
-/// An object with a spec.
-fn object(api_version: &str, kind: &str, metadata: Map, spec: Map) -> Map {
-    let object = Map::dict();
-    set(&object, "apiVersion", api_version);
-    set(&object, "kind", kind);
-    set(&object, "metadata", Value::Map(metadata));
-    set(&object, "spec", Value::Map(spec));
-    object
-}
-
 fn annotations(config: &PolicyConfig) -> Map {
     let options = &config.policy;
     let annotations = texts(options.annotations.as_ref());
@@ -97,15 +85,6 @@ fn annotations(config: &PolicyConfig) -> Map {
         );
     }
     annotations
-}
-
-fn texts(map: Option<&BTreeMap<String, String>>) -> Map {
-    let entries = map.into_iter().flatten();
-    Map::from_entries(
-        entries
-            .map(|(key, value)| (Key::Str(key.as_str().into()), Value::str(value.as_str())))
-            .collect(),
-    )
 }
 
 /// The action on which all templates that have one agree.

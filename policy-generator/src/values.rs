@@ -1,5 +1,6 @@
 //! Values of manifests and of what is generated.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use reeve_go_compat::json::{self, Escape};
@@ -47,6 +48,26 @@ pub(crate) fn set(object: &Map, key: &str, value: impl Into<Value>) {
 /// Removes a field.
 pub(crate) fn unset(object: &Map, key: &str) {
     object.remove(&Key::Str(key.into()));
+}
+
+/// An object with a spec.
+pub(crate) fn object(api_version: &str, kind: &str, metadata: Map, spec: Map) -> Map {
+    let object = Map::dict();
+    set(&object, "apiVersion", api_version);
+    set(&object, "kind", kind);
+    set(&object, "metadata", Value::Map(metadata));
+    set(&object, "spec", Value::Map(spec));
+    object
+}
+
+/// Labels or annotations.
+pub(crate) fn texts(map: Option<&BTreeMap<String, String>>) -> Map {
+    let entries = map.into_iter().flatten();
+    Map::from_entries(
+        entries
+            .map(|(key, value)| (Key::Str(key.as_str().into()), Value::str(value.as_str())))
+            .collect(),
+    )
 }
 
 /// A struct whose fields are written in this order.

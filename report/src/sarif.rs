@@ -1,8 +1,8 @@
 //! SARIF 2.1.0, as code scanning reads it.
 
 use std::collections::BTreeSet;
-use std::fmt::Write as _;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
 use crate::model::{Entry, Report, Source, State};
@@ -72,17 +72,12 @@ fn location(source: &Source) -> Value {
 
 /// A path as a reference of a URI.
 fn uri(path: &str) -> String {
-    let mut uri = String::new();
-    for byte in path.bytes() {
-        match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
-                uri.push(char::from(byte));
-            }
-            other => {
-                // Writing to a string cannot fail.
-                let _ = write!(uri, "%{other:02X}");
-            }
-        }
-    }
-    uri
+    /// What RFC 3986 does not reserve, and the separator of paths.
+    const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
+        .remove(b'-')
+        .remove(b'.')
+        .remove(b'_')
+        .remove(b'~')
+        .remove(b'/');
+    utf8_percent_encode(path, ESCAPED).to_string()
 }

@@ -14,7 +14,10 @@ const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-report", &[]),
     ("reeve-apiserver", &["reeve-go-compat"]),
     ("reeve-templates-engine", &["reeve-go-compat"]),
-    ("reeve-policy-generator", &["reeve-go-compat"]),
+    (
+        "reeve-policy-generator",
+        &["reeve-go-compat", "reeve-manifests"],
+    ),
     ("reeve-runtime", &["reeve-api", "reeve-go-compat"]),
     (
         "reeve-template-reads",

@@ -20,6 +20,7 @@ const fn bool(key: &'static str) -> Field {
 /// The document.
 pub const GENERATOR: StructType = StructType {
     name: "internal.Plugin",
+    inlined: &[],
     fields: &[
         text("apiVersion"),
         text("kind"),
@@ -34,91 +35,75 @@ pub const GENERATOR: StructType = StructType {
 
 const METADATA: StructType = StructType {
     name: "types.Metadata",
+    inlined: &[],
     fields: &[text("name"), field("annotations", Type::TextMap)],
 };
 
 const BINDING_DEFAULTS: StructType = StructType {
     name: "types.PlacementBindingDefaults",
+    inlined: &[],
     fields: &[text("name")],
+};
+
+/// What `policyDefaults` and `policies` have in common.
+const POLICY_OPTIONS: StructType = StructType {
+    name: "types.PolicyOptions",
+    inlined: &[],
+    fields: &[
+        field("categories", TEXTS),
+        field("controls", TEXTS),
+        bool("copyPolicyMetadata"),
+        field("dependencies", DEPENDENCIES),
+        text("description"),
+        bool("disabled"),
+        field("extraDependencies", DEPENDENCIES),
+        bool("generatePlacementWhenInSet"),
+        bool("ignorePending"),
+        bool("informGatekeeperPolicies"),
+        bool("informKyvernoPolicies"),
+        bool("orderManifests"),
+        bool("consolidateManifests"),
+        field("placement", Type::Struct(&PLACEMENT)),
+        bool("generatePolicyPlacement"),
+        field("standards", TEXTS),
+        field("policyAnnotations", Type::TextMap),
+        field("policyLabels", Type::TextMap),
+        field("configurationPolicyAnnotations", Type::TextMap),
+        field("policySets", TEXTS),
+        field("hubTemplateOptions", Type::Struct(&HUB_TEMPLATES)),
+    ],
+};
+
+/// What `policyDefaults`, `policies` and `manifests` have in common.
+const TEMPLATE_OPTIONS: StructType = StructType {
+    name: "types.ConfigurationPolicyOptions",
+    inlined: &[],
+    fields: &[
+        text("complianceType"),
+        text("metadataComplianceType"),
+        text("recreateOption"),
+        text("recordDiff"),
+        text("remediationAction"),
+        text("severity"),
+        text("pruneObjectBehavior"),
+        field("objectSelector", Type::Struct(&OBJECT_SELECTOR)),
+        field("namespaceSelector", Type::Struct(&NAMESPACE_SELECTOR)),
+        field("evaluationInterval", Type::Struct(&EVALUATION_INTERVAL)),
+        field("customMessage", Type::Struct(&CUSTOM_MESSAGE)),
+        text("gatekeeperEnforcementAction"),
+    ],
 };
 
 const POLICY_DEFAULTS: StructType = StructType {
     name: "types.PolicyDefaults",
-    fields: &[
-        field("categories", TEXTS),
-        field("controls", TEXTS),
-        bool("copyPolicyMetadata"),
-        field("dependencies", DEPENDENCIES),
-        text("description"),
-        bool("disabled"),
-        field("extraDependencies", DEPENDENCIES),
-        bool("generatePlacementWhenInSet"),
-        bool("ignorePending"),
-        bool("informGatekeeperPolicies"),
-        bool("informKyvernoPolicies"),
-        bool("orderManifests"),
-        bool("consolidateManifests"),
-        field("placement", Type::Struct(&PLACEMENT)),
-        bool("generatePolicyPlacement"),
-        field("standards", TEXTS),
-        field("policyAnnotations", Type::TextMap),
-        field("policyLabels", Type::TextMap),
-        field("configurationPolicyAnnotations", Type::TextMap),
-        field("policySets", TEXTS),
-        field("hubTemplateOptions", Type::Struct(&HUB_TEMPLATES)),
-        text("complianceType"),
-        text("metadataComplianceType"),
-        text("recreateOption"),
-        text("recordDiff"),
-        text("remediationAction"),
-        text("severity"),
-        text("pruneObjectBehavior"),
-        field("objectSelector", Type::Struct(&OBJECT_SELECTOR)),
-        field("namespaceSelector", Type::Struct(&NAMESPACE_SELECTOR)),
-        field("evaluationInterval", Type::Struct(&EVALUATION_INTERVAL)),
-        field("customMessage", Type::Struct(&CUSTOM_MESSAGE)),
-        text("gatekeeperEnforcementAction"),
-        text("namespace"),
-        bool("orderPolicies"),
-    ],
+    inlined: &[&POLICY_OPTIONS, &TEMPLATE_OPTIONS],
+    fields: &[text("namespace"), bool("orderPolicies")],
 };
 
 const POLICY: StructType = StructType {
     name: "types.PolicyConfig",
+    inlined: &[&POLICY_OPTIONS, &TEMPLATE_OPTIONS],
     fields: &[
-        field("categories", TEXTS),
-        field("controls", TEXTS),
-        bool("copyPolicyMetadata"),
-        field("dependencies", DEPENDENCIES),
-        text("description"),
-        bool("disabled"),
-        field("extraDependencies", DEPENDENCIES),
-        bool("generatePlacementWhenInSet"),
-        bool("ignorePending"),
-        bool("informGatekeeperPolicies"),
-        bool("informKyvernoPolicies"),
-        bool("orderManifests"),
-        bool("consolidateManifests"),
-        field("placement", Type::Struct(&PLACEMENT)),
-        bool("generatePolicyPlacement"),
-        field("standards", TEXTS),
-        field("policyAnnotations", Type::TextMap),
-        field("policyLabels", Type::TextMap),
-        field("configurationPolicyAnnotations", Type::TextMap),
-        field("policySets", TEXTS),
-        field("hubTemplateOptions", Type::Struct(&HUB_TEMPLATES)),
-        text("complianceType"),
-        text("metadataComplianceType"),
-        text("recreateOption"),
-        text("recordDiff"),
-        text("remediationAction"),
-        text("severity"),
-        text("pruneObjectBehavior"),
-        field("objectSelector", Type::Struct(&OBJECT_SELECTOR)),
-        field("namespaceSelector", Type::Struct(&NAMESPACE_SELECTOR)),
-        field("evaluationInterval", Type::Struct(&EVALUATION_INTERVAL)),
-        field("customMessage", Type::Struct(&CUSTOM_MESSAGE)),
-        text("gatekeeperEnforcementAction"),
         text("name"),
         field("manifests", Type::List(&Type::Struct(&MANIFEST))),
     ],
@@ -126,19 +111,8 @@ const POLICY: StructType = StructType {
 
 const MANIFEST: StructType = StructType {
     name: "types.Manifest",
+    inlined: &[&TEMPLATE_OPTIONS],
     fields: &[
-        text("complianceType"),
-        text("metadataComplianceType"),
-        text("recreateOption"),
-        text("recordDiff"),
-        text("remediationAction"),
-        text("severity"),
-        text("pruneObjectBehavior"),
-        field("objectSelector", Type::Struct(&OBJECT_SELECTOR)),
-        field("namespaceSelector", Type::Struct(&NAMESPACE_SELECTOR)),
-        field("evaluationInterval", Type::Struct(&EVALUATION_INTERVAL)),
-        field("customMessage", Type::Struct(&CUSTOM_MESSAGE)),
-        text("gatekeeperEnforcementAction"),
         field("extraDependencies", DEPENDENCIES),
         bool("ignorePending"),
         text("name"),
@@ -150,11 +124,13 @@ const MANIFEST: StructType = StructType {
 
 const OPENAPI: StructType = StructType {
     name: "types.Filepath",
+    inlined: &[],
     fields: &[text("path")],
 };
 
 const PLACEMENT: StructType = StructType {
     name: "types.PlacementConfig",
+    inlined: &[],
     fields: &[
         field("labelSelector", Type::AnyMap),
         text("name"),
@@ -165,6 +141,7 @@ const PLACEMENT: StructType = StructType {
 
 const POLICY_SET_DEFAULTS: StructType = StructType {
     name: "types.PolicySetDefaults",
+    inlined: &[],
     fields: &[
         field("placement", Type::Struct(&PLACEMENT)),
         bool("generatePolicySetPlacement"),
@@ -173,6 +150,7 @@ const POLICY_SET_DEFAULTS: StructType = StructType {
 
 const POLICY_SET: StructType = StructType {
     name: "types.PolicySetConfig",
+    inlined: &[],
     fields: &[
         text("name"),
         text("description"),
@@ -184,11 +162,13 @@ const POLICY_SET: StructType = StructType {
 
 const HUB_TEMPLATES: StructType = StructType {
     name: "types.HubTemplateOptions",
+    inlined: &[],
     fields: &[text("serviceAccountName")],
 };
 
 const DEPENDENCY: StructType = StructType {
     name: "types.PolicyDependency",
+    inlined: &[],
     fields: &[
         text("apiVersion"),
         text("compliance"),
@@ -200,16 +180,19 @@ const DEPENDENCY: StructType = StructType {
 
 const EVALUATION_INTERVAL: StructType = StructType {
     name: "types.EvaluationInterval",
+    inlined: &[],
     fields: &[text("compliant"), text("noncompliant")],
 };
 
 const CUSTOM_MESSAGE: StructType = StructType {
     name: "types.CustomMessage",
+    inlined: &[],
     fields: &[text("compliant"), text("noncompliant")],
 };
 
 const OBJECT_SELECTOR: StructType = StructType {
     name: "types.LabelSelector",
+    inlined: &[],
     fields: &[
         field("matchLabels", Type::TextMap),
         field("matchExpressions", Type::List(&Type::Struct(&REQUIREMENT))),
@@ -218,16 +201,13 @@ const OBJECT_SELECTOR: StructType = StructType {
 
 const NAMESPACE_SELECTOR: StructType = StructType {
     name: "types.NamespaceSelector",
-    fields: &[
-        field("matchLabels", Type::TextMap),
-        field("matchExpressions", Type::List(&Type::Struct(&REQUIREMENT))),
-        field("exclude", TEXTS),
-        field("include", TEXTS),
-    ],
+    inlined: &[&OBJECT_SELECTOR],
+    fields: &[field("exclude", TEXTS), field("include", TEXTS)],
 };
 
 const REQUIREMENT: StructType = StructType {
     name: "types.LabelSelectorRequirement",
+    inlined: &[],
     fields: &[text("key"), text("operator"), field("values", TEXTS)],
 };
 

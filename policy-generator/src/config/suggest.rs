@@ -27,8 +27,8 @@ fn hint(line: &str) -> String {
     };
     let of = TAGGED.iter().find(|(of, _)| of.name == type_name);
     let tag = of.and_then(|(_, tag)| *tag);
-    let fields = of.map_or(&[][..], |(of, _)| of.fields);
-    let keys = fields.iter().map(|field| field.key);
+    let fields = of.into_iter().flat_map(|(of, _)| of.all_fields());
+    let keys = fields.map(|field| field.key);
     format!(
         "{at}: {}",
         messages::unknown_field(field, tag, closest(field, keys))

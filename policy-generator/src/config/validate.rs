@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use reeve_go_compat::labels::is_dns_subdomain;
 use reeve_go_compat::time::Duration;
 
 use super::{
@@ -14,8 +15,6 @@ use crate::selectors::label_selector;
 
 /// The longest name of a replicated policy on a managed cluster.
 const MAX_POLICY_NAME: usize = 63;
-/// The longest name of an object.
-const MAX_DNS_NAME: usize = 253;
 
 /// What is asked about files: whether they are there and below the working directory.
 pub type Files = Base;
@@ -29,7 +28,7 @@ pub fn validate(generator: &Generator, files: &Files) -> Result<(), Error> {
         if policy.name.is_empty() {
             return fail(messages::unnamed_policy(index));
         }
-        if !is_dns_name(&policy.name) {
+        if !is_dns_subdomain(&policy.name) {
             return fail(messages::policy_name_not_dns(&policy.name));
         }
         if !names.insert(&policy.name) {
@@ -38,21 +37,6 @@ pub fn validate(generator: &Generator, files: &Files) -> Result<(), Error> {
         checker.policy(policy)?;
     }
     checker.sets()
-}
-
-/// Whether Kubernetes takes it for a DNS-1123 subdomain.
-pub(crate) fn is_dns_name(name: &str) -> bool {
-    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-    let is_label = |label: &str| {
-        let bytes = label.as_bytes();
-        let (Some(first), Some(last)) = (bytes.first(), bytes.last()) else {
-            return false;
-        };
-        is_inner(*first)
-            && is_inner(*last)
-            && bytes.iter().all(|byte| is_inner(*byte) || *byte == b'-')
-    };
-    name.len() <= MAX_DNS_NAME && name.split('.').all(is_label)
 }
 
 fn fail(text: impl Into<String>) -> Result<(), Error> {
@@ -73,7 +57,7 @@ impl Checker<'_> {
         }
         self.placement(&defaults.policy.placement, "policyDefaults")?;
         let binding = &generator.binding_name;
-        if !binding.is_empty() && !is_dns_name(binding) {
+        if !binding.is_empty() && !is_dns_subdomain(binding) {
             return fail(messages::binding_name_not_dns(binding));
         }
         if generator.policies.is_empty() {
@@ -179,7 +163,7 @@ impl Checker<'_> {
             ("placementName", &placement.placement_name),
             ("name", &placement.name),
         ] {
-            if !name.is_empty() && !is_dns_name(name) {
+            if !name.is_empty() && !is_dns_subdomain(name) {
                 return fail(messages::placement_field_not_dns(of, field, name));
             }
         }
@@ -199,7 +183,7 @@ impl Checker<'_> {
             if set.name.is_empty() {
                 return fail(messages::unnamed_set(index));
             }
-            if !is_dns_name(&set.name) {
+            if !is_dns_subdomain(&set.name) {
                 return fail(messages::set_name_not_dns(&set.name));
             }
             if !names.insert(&set.name) {

@@ -1,17 +1,17 @@
 //! Directories with a `kustomization.yaml`: built in as far as most of them go, by an installed kustomize or kubectl beyond that.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use reeve_go_compat::value::{Map, Value};
 use reeve_go_compat::yaml;
+use reeve_manifests::kustomize::{self, RenderError};
 
 use super::{KUSTOMIZATIONS, file, objects_of};
 use crate::error::Error;
 use crate::merge::{Schema, apply_all};
 use crate::messages;
 use crate::paths::Base;
-use crate::values::{json_typed, map_field, set, text_field, text_of};
+use crate::values::{map_field, set, text_field, text_of};
 
 /// What the environment allows for kustomize directories.
 #[derive(Clone, Copy, Debug, Default)]
@@ -213,13 +213,7 @@ fn of_resource(
         }
         return built_in(&at, switches, depth + 1);
     }
-    let mut objects = Vec::new();
-    for object in file(resource, &at)? {
-        if let Value::Map(map) = json_typed(&Value::Map(object)).map_err(Error::new)? {
-            objects.push(map);
-        }
-    }
-    Ok(objects)
+    Ok(file(resource, &at)?)
 }
 
 fn patches(root: &Path, kustomization: &Map, switches: Switches) -> Result<Vec<Map>, NotBuilt> {
@@ -355,26 +349,16 @@ fn split_image(image: &str) -> (&str, &str) {
 
 /// The output of an installed kustomize or kubectl.
 fn installed(dir: &Path, switches: Switches, field: &str) -> Result<Vec<Map>, Error> {
-    for (program, subcommand) in [("kustomize", "build"), ("kubectl", "kustomize")] {
-        let mut command = Command::new(program);
-        command.arg(subcommand).arg(dir);
-        if switches.helm {
-            command.arg("--enable-helm");
-        }
-        if switches.unrestricted {
-            command.args(["--load-restrictor", "LoadRestrictionsNone"]);
-        }
-        match command.output() {
-            Ok(output) if output.status.success() => {
-                return objects_of(&output.stdout).map_err(|error| Error::new(error.to_string()));
-            }
-            Ok(output) => {
-                let text = String::from_utf8_lossy(&output.stderr);
-                let text = text.trim_end();
-                return Err(Error::new(text.strip_prefix("Error: ").unwrap_or(text)));
-            }
-            Err(_) => {}
-        }
+    let mut options = Vec::new();
+    if switches.helm {
+        options.push("--enable-helm");
     }
-    Err(Error::new(messages::unsupported_kustomize_field(field)))
+    if switches.unrestricted {
+        options.extend(["--load-restrictor", "LoadRestrictionsNone"]);
+    }
+    let rendered = kustomize::render(dir, &options).map_err(|error| match error {
+        RenderError::NotInstalled => Error::new(messages::unsupported_kustomize_field(field)),
+        RenderError::Failed { why, .. } => Error::new(why),
+    })?;
+    objects_of(rendered.as_bytes()).map_err(|error| Error::new(error.to_string()))
 }

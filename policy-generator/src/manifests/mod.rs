@@ -42,7 +42,7 @@ pub fn expand(
     if manifest.patches.is_empty() {
         return Ok(objects);
     }
-    patched(manifest, &objects, metadata.is_file(), base)
+    patched(manifest, objects, metadata.is_file(), base)
         .map_err(|error| error.within(messages::unprocessed_manifest(path)))
 }
 
@@ -105,7 +105,7 @@ fn directory(path: &str, at: &Path, base: &Base, switches: Switches) -> Result<V
 
 fn patched(
     manifest: &ManifestConfig,
-    objects: &[Map],
+    objects: Vec<Map>,
     is_file: bool,
     base: &Base,
 ) -> Result<Vec<Map>, Error> {
@@ -116,7 +116,6 @@ fn patched(
             _ => return Err(Error::new(messages::NULL_PATCH)),
         }
     }
-    let objects: Vec<Map> = objects.iter().map(Map::deep_copy).collect();
     if let (true, [object], [patch]) = (is_file, objects.as_slice(), patches.as_slice()) {
         rename(object, patch);
     }

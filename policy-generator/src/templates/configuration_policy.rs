@@ -6,7 +6,7 @@ use reeve_go_compat::value::{Map, Value};
 
 use crate::config::{Halves, PolicyOptions, TemplateOptions};
 use crate::kinds::{CONFIGURATION_POLICY_KIND, POLICY_API_VERSION};
-use crate::values::set;
+use crate::values::{object, set, texts};
 
 /// How often each name was given.
 #[derive(Default)]
@@ -101,35 +101,28 @@ fn configuration_policy(
     set_text(&spec, "pruneObjectBehavior", &options.prune_object_behavior);
     let metadata = Map::dict();
     set(&metadata, "name", name);
-    let annotations = policy.configuration_policy_annotations.iter().flatten();
-    let annotations = Map::from_entries(
-        annotations
-            .map(|(key, value)| {
-                let key = reeve_go_compat::value::Key::Str(key.as_str().into());
-                (key, Value::str(value.as_str()))
-            })
-            .collect(),
-    );
+    let annotations = texts(policy.configuration_policy_annotations.as_ref());
     if !annotations.is_empty() {
         set(&metadata, "annotations", Value::Map(annotations));
     }
-    object(metadata, spec)
+    object(
+        POLICY_API_VERSION,
+        CONFIGURATION_POLICY_KIND,
+        metadata,
+        spec,
+    )
 }
 
 /// A configuration policy with this spec and no annotations.
 pub(super) fn bare(name: &str, spec: Map) -> Map {
     let metadata = Map::dict();
     set(&metadata, "name", name);
-    object(metadata, spec)
-}
-
-fn object(metadata: Map, spec: Map) -> Map {
-    let object = Map::dict();
-    set(&object, "apiVersion", POLICY_API_VERSION);
-    set(&object, "kind", CONFIGURATION_POLICY_KIND);
-    set(&object, "metadata", Value::Map(metadata));
-    set(&object, "spec", Value::Map(spec));
-    object
+    object(
+        POLICY_API_VERSION,
+        CONFIGURATION_POLICY_KIND,
+        metadata,
+        spec,
+    )
 }
 
 fn set_text(map: &Map, key: &str, text: &str) {

@@ -32,8 +32,18 @@ pub enum Type {
 pub struct StructType {
     /// Its name with the package, as errors print it.
     pub name: &'static str,
-    /// Its fields in the order of declaration, those of inlined structs included.
+    /// The structs whose fields are its own, too. They are declared before those of its own.
+    pub inlined: &'static [&'static Self],
+    /// The fields of its own in the order of declaration.
     pub fields: &'static [Field],
+}
+
+impl StructType {
+    /// All fields in the order of declaration.
+    pub fn all_fields(&self) -> impl Iterator<Item = &'static Field> {
+        let inlined = self.inlined.iter().flat_map(|of| of.fields);
+        inlined.chain(self.fields)
+    }
 }
 
 /// A field of a struct.
@@ -61,6 +71,32 @@ impl Type {
 
 /// The fields that an entry has set, and merged mappings must not set again.
 type Set = HashSet<String>;
+
+/// What the entries of a mapping are.
+#[derive(Clone, Copy)]
+enum Entries {
+    /// The fields of a struct.
+    Fields(&'static StructType),
+    /// Texts by any key.
+    Texts,
+}
+
+impl Entries {
+    /// The type of the value of a key; `None` if there is no such key.
+    fn value_type(self, key: &str) -> Option<Type> {
+        match self {
+            Self::Fields(of) => Some(of.all_fields().find(|field| field.key == key)?.of),
+            Self::Texts => Some(Type::Text),
+        }
+    }
+
+    fn name(self) -> String {
+        match self {
+            Self::Fields(of) => of.name.to_owned(),
+            Self::Texts => Type::TextMap.name(),
+        }
+    }
+}
 
 /// Decodes a document from its root.
 pub(in crate::yaml) fn decode_typed(document: &Document, of: Type) -> Result<Value, YamlError> {
@@ -98,18 +134,14 @@ impl<'d> Decoder<'d, '_> {
                 Ok(Some(Value::list(values)))
             }
             (Shape::Mapping(children), Type::Struct(of)) => {
-                let map = Map::dict();
-                let mut set = Set::new();
-                Ok(self
-                    .typed_struct(children, of, &map, &mut set)?
-                    .then_some(Value::Map(map)))
+                let (map, mut set) = (Map::dict(), Set::new());
+                let is_whole = self.entries(children, Entries::Fields(of), &map, &mut set)?;
+                Ok(is_whole.then_some(Value::Map(map)))
             }
             (Shape::Mapping(children), Type::TextMap) => {
-                let map = Map::typed(Element::Str, Element::Str);
-                let mut set = Set::new();
-                Ok(self
-                    .text_map(children, &map, &mut set)?
-                    .then_some(Value::Map(map)))
+                let (map, mut set) = (Map::typed(Element::Str, Element::Str), Set::new());
+                let is_whole = self.entries(children, Entries::Texts, &map, &mut set)?;
+                Ok(is_whole.then_some(Value::Map(map)))
             }
             (Shape::Mapping(_), Type::AnyMap) => self.run(id, Target::Into(Map::dict())),
             (Shape::Sequence(_), _) => {
@@ -153,11 +185,11 @@ impl<'d> Decoder<'d, '_> {
         Ok(matches!(self.meaning(node, text)?.1, Meaning::Null))
     }
 
-    /// Answers whether the mapping has no key twice.
-    fn typed_struct(
+    /// Decodes the entries of a mapping into a map. Answers whether the mapping has no key twice.
+    fn entries(
         &mut self,
         children: &'d [NodeId],
-        of: &'static StructType,
+        of: Entries,
         map: &Map,
         set: &mut Set,
     ) -> Result<bool, YamlError> {
@@ -174,55 +206,26 @@ impl<'d> Decoder<'d, '_> {
             let Some(Value::Str(name)) = self.typed(key, Type::Text)? else {
                 continue;
             };
-            let name = name.lossy().into_owned();
-            let Some(field) = of.fields.iter().find(|field| field.key == name) else {
-                let (line, type_name) = (node.line, of.name);
+            let Some(value_type) = of.value_type(&name.lossy()) else {
+                let (line, name, type_name) = (node.line, name.lossy(), of.name());
                 self.error(|| format!("line {line}: field {name} not found in type {type_name}"));
-                continue;
-            };
-            if !set.insert(name) {
-                continue;
-            }
-            if let Some(value) = self.typed(value, field.of)? {
-                map.insert(Key::Str(field.key.into()), value);
-            }
-        }
-        for source in self.merge_sources(merged)? {
-            self.typed_struct(source, of, map, set)?;
-        }
-        Ok(true)
-    }
-
-    fn text_map(
-        &mut self,
-        children: &'d [NodeId],
-        map: &Map,
-        set: &mut Set,
-    ) -> Result<bool, YamlError> {
-        if self.note_duplicates(children)? {
-            return Ok(false);
-        }
-        let mut merged = None;
-        for (key, value) in pairs(children) {
-            if self.node(key)?.tag == MERGE {
-                merged = Some(value);
-                continue;
-            }
-            let Some(Value::Str(name)) = self.typed(key, Type::Text)? else {
                 continue;
             };
             if !set.insert(name.lossy().into_owned()) {
                 continue;
             }
             let noted = self.errors.len();
-            match self.typed(value, Type::Text)? {
+            match self.typed(value, value_type)? {
                 Some(value) => map.insert(Key::Str(name), value),
-                None if self.errors.len() == noted => map.insert(Key::Str(name), Value::str("")),
+                // A null entry of a map of texts is empty text.
+                None if matches!(of, Entries::Texts) && self.errors.len() == noted => {
+                    map.insert(Key::Str(name), Value::str(""))
+                }
                 None => false,
             };
         }
         for source in self.merge_sources(merged)? {
-            self.text_map(source, map, set)?;
+            self.entries(source, of, map, set)?;
         }
         Ok(true)
     }
@@ -276,6 +279,7 @@ mod tests {
 
     const INNER: StructType = StructType {
         name: "types.Inner",
+        inlined: &[],
         fields: &[
             Field {
                 key: "path",
@@ -287,13 +291,18 @@ mod tests {
             },
         ],
     };
+    const NAMED: StructType = StructType {
+        name: "types.Named",
+        inlined: &[],
+        fields: &[Field {
+            key: "name",
+            of: Type::Text,
+        }],
+    };
     const OUTER: StructType = StructType {
         name: "types.Outer",
+        inlined: &[&NAMED],
         fields: &[
-            Field {
-                key: "name",
-                of: Type::Text,
-            },
             Field {
                 key: "disabled",
                 of: Type::Bool,
