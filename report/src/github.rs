@@ -24,8 +24,7 @@ pub(crate) fn print(report: &Report) -> String {
             place => format!("{} on {place}", entry.subject),
         };
         properties.push(format!("title={}", property(&title)));
-        let why: Vec<String> = entry.why().iter().map(ToString::to_string).collect();
-        let why = match why.join("\n") {
+        let why = match entry.all_reasons("\n") {
             why if why.is_empty() => entry.state.word().to_owned(),
             why => why,
         };

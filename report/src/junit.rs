@@ -87,12 +87,11 @@ fn case(text: &mut String, entry: &Entry) {
         );
         return;
     }
-    let why: Vec<String> = entry.why().iter().map(ToString::to_string).collect();
     let _ = writeln!(
         text,
         ">\n      <{element} type=\"{}\" message=\"{message}\">{}</{element}>\n    </testcase>",
         entry.state.word(),
-        escaped(&why.join("\n"))
+        escaped(&entry.all_reasons("\n"))
     );
 }
 

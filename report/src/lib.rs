@@ -17,7 +17,7 @@ pub mod table;
 mod tests;
 
 pub use count::Counts;
-pub use messages::plural;
+pub use messages::{made_namespaces, plural};
 pub use model::{Entry, Reason, Report, Rule, Skip, Source, State, Subject};
 pub use output::{FailOn, Output, print};
 pub use style::{Color, Style};

@@ -7,6 +7,16 @@ pub(crate) const NO_POLICIES: &str = "no policies";
 /// A report without a suite.
 pub(crate) const NO_SUITES: &str = "no steps";
 
+/// Namespaces that were created, because objects are in them.
+pub fn made_namespaces(of: &str, names: &[String]) -> String {
+    let noun = if names.len() == 1 {
+        "namespace"
+    } else {
+        "namespaces"
+    };
+    format!("made {noun} {} on {of}", names.join(", "))
+}
+
 /// A number with its noun: `1 cluster`, `2 clusters`, `2 policies`.
 pub fn plural(count: usize, noun: &str) -> String {
     let stem = noun.strip_suffix('y').filter(|_| !noun.ends_with("ey"));

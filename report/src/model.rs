@@ -185,6 +185,12 @@ impl Entry {
         self.reasons.iter().chain(of_rules).collect()
     }
 
+    /// All reasons, with this between them.
+    pub fn all_reasons(&self, separator: &str) -> String {
+        let all: Vec<String> = self.why().iter().map(ToString::to_string).collect();
+        all.join(separator)
+    }
+
     /// The first reason, and how many more there are.
     pub fn summary(&self) -> String {
         match self.why().as_slice() {

@@ -61,8 +61,7 @@ pub fn rows(report: &Report, detail: Detail) -> Vec<Row> {
             continue;
         }
         let why = if detail == Detail::Full {
-            let all: Vec<String> = entry.why().iter().map(ToString::to_string).collect();
-            all.join("; ")
+            entry.all_reasons("; ")
         } else {
             entry.summary()
         };

@@ -41,15 +41,5 @@ pub(crate) fn bound(policies: &[String]) -> String {
     format!("{count} bound to nothing {verb} bound to all clusters")
 }
 
-/// Namespaces that were made.
-pub(crate) fn made_namespaces(of: &str, names: &[String]) -> String {
-    let noun = if names.len() == 1 {
-        "namespace"
-    } else {
-        "namespaces"
-    };
-    format!("made {noun} {} on {of}", names.join(", "))
-}
-
 /// A policy of a folder that no suite uses.
 pub(crate) const UNUSED: &str = "no suite uses it";

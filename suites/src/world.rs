@@ -10,7 +10,7 @@ use reeve_fleet::{
     apply, bind_unbound,
 };
 use reeve_manifests::Object;
-use reeve_report::{Entry, State};
+use reeve_report::{Entry, State, made_namespaces};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::discovery::{Discovery, group_version_kind};
 use reeve_runtime::object::{error_chain, status_message};
@@ -71,21 +71,21 @@ pub(crate) async fn with_fleet<T>(
     };
     let stop = CancellationToken::new();
     let controllers = fleet.run(stop.clone());
-    let told = async {
+    let outcome = async {
         world.set_up(&setup).await?;
         Ok(story(&mut world).await)
     };
-    tokio::pin!(controllers, told);
+    tokio::pin!(controllers, outcome);
     tokio::select! {
         ended = &mut controllers => {
             let why = ended.err().map_or_else(String::new, |error| error_chain(&error));
             Err(messages::controllers_ended(&why))
         }
-        told = &mut told => {
+        outcome = &mut outcome => {
             stop.cancel();
             // The controllers are dropped with the fleet: there is no need to wait for long.
             let _ = tokio::time::timeout(Duration::from_secs(1), controllers).await;
-            told
+            outcome
         }
     }
 }
@@ -143,7 +143,7 @@ impl World<'_> {
         let mut applied = apply(&target, objects).await;
         let is_hub = cluster.is_none_or(|name| name == "hub");
         if is_hub && !applied.namespaces.is_empty() {
-            let note = messages::made_namespaces(&target.name, &applied.namespaces);
+            let note = made_namespaces(&target.name, &applied.namespaces);
             self.notes.push(note);
         }
         if is_hub && self.bind_unbound {

@@ -36,16 +36,6 @@ pub(super) fn bound(count: usize) -> String {
     )
 }
 
-/// Namespaces were made.
-pub(super) fn made_namespaces(of: &str, names: &[String]) -> String {
-    let noun = if names.len() == 1 {
-        "namespace"
-    } else {
-        "namespaces"
-    };
-    format!("made {noun} {} on {of}", names.join(", "))
-}
-
 /// The time is up.
 pub(super) fn time_is_up(seconds: u64, waiting: &[String]) -> String {
     const NAMED: usize = 5;

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use reeve_fleet::results::Results;
 use reeve_fleet::{Applied, Fleet, Target, apply, bind_unbound};
 use reeve_manifests::Object;
-use reeve_report::{Entry, Reason, Report, Source, State, print, table};
+use reeve_report::{Entry, Reason, Report, Source, State, made_namespaces, print, table};
 use reeve_runtime::CancellationToken;
 
 use super::clusters::Planned;
@@ -106,7 +106,7 @@ impl<'a> Session<'a> {
     /// Says which namespaces were made, and fails at what was refused unless the user wants to go on.
     fn applied(&mut self, target: &Target, applied: &Applied) -> Result<()> {
         if !applied.namespaces.is_empty() {
-            self.note(messages::made_namespaces(&target.name, &applied.namespaces));
+            self.note(made_namespaces(&target.name, &applied.namespaces));
         }
         if !self.args.keep_going {
             return inputs::fail(&texts(&applied.errors));
