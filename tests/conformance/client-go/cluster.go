@@ -35,7 +35,10 @@ func election(t *traveller) error {
 				Client:     t.typed.CoordinationV1(),
 				LockConfig: resourcelock.ResourceLockConfig{Identity: name},
 			},
-			LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second, RetryPeriod: 100 * time.Millisecond,
+			LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second,
+			// Long enough that the cancellation, which follows a renewal, does not interrupt the next one: the API server may
+			// write an interrupted renewal after client-go has read the Lease for its release, which is then a conflict.
+			RetryPeriod:     time.Second,
 			ReleaseOnCancel: true,
 			Callbacks: leaderelection.LeaderCallbacks{
 				OnStartedLeading: func(context.Context) { close(started) },

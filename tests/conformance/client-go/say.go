@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,7 +50,44 @@ func show(step string, object any, err error) {
 		say(step, "cannot be written: %v", err)
 		return
 	}
-	say(step, "%s", text)
+	say(step, "%s", sortManagers(text))
+}
+
+// sortManagers sorts the managedFields of an object in JSON by operation, manager and subresource. Servers sort them by time first, in whole
+// seconds: their order depends on whether a second ended between two writes.
+func sortManagers(text []byte) []byte {
+	if !bytes.Contains(text, []byte(`"managedFields":[`)) {
+		return text
+	}
+	var object struct {
+		Metadata struct {
+			ManagedFields []json.RawMessage `json:"managedFields"`
+		} `json:"metadata"`
+	}
+	if json.Unmarshal(text, &object) != nil || len(object.Metadata.ManagedFields) < 2 {
+		return text
+	}
+	written := bytes.Join(asBytes(object.Metadata.ManagedFields), []byte(","))
+	sort.SliceStable(object.Metadata.ManagedFields, func(left, right int) bool {
+		return managerKey(object.Metadata.ManagedFields[left]) < managerKey(object.Metadata.ManagedFields[right])
+	})
+	return bytes.Replace(text, written, bytes.Join(asBytes(object.Metadata.ManagedFields), []byte(",")), 1)
+}
+
+func managerKey(entry json.RawMessage) string {
+	var key struct{ Operation, Manager, Subresource string }
+	if json.Unmarshal(entry, &key) != nil {
+		return string(entry)
+	}
+	return key.Operation + " " + key.Manager + " " + key.Subresource
+}
+
+func asBytes(messages []json.RawMessage) [][]byte {
+	parts := make([][]byte, 0, len(messages))
+	for _, message := range messages {
+		parts = append(parts, message)
+	}
+	return parts
 }
 
 var predicates = []struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
@@ -139,6 +140,12 @@ func (t *traveller) workloads() error {
 	return nil
 }
 
+// awaitNextSecond makes the times of the next write, which are whole seconds, later than those of every write before it.
+func awaitNextSecond() {
+	now := time.Now()
+	time.Sleep(now.Truncate(time.Second).Add(time.Second).Sub(now))
+}
+
 // apply is server-side: of typed configurations and of untyped objects.
 func apply(t *traveller) error {
 	api := t.typed.CoreV1().ConfigMaps(t.namespace)
@@ -153,8 +160,14 @@ func apply(t *traveller) error {
 	_, err = api.Apply(t.context, wanted, metav1.ApplyOptions{FieldManager: "first"})
 	refused("conflict the other way", err)
 	less := corev1apply.ConfigMap("a", t.namespace).WithData(map[string]string{"y": "1"})
+	awaitNextSecond()
 	fewer, err := api.Apply(t.context, less, metav1.ApplyOptions{FieldManager: "first"})
 	show("fewer fields", fewer, err)
+	if fewer != nil {
+		for _, entry := range fewer.ManagedFields {
+			say("managers by time", "%s", entry.Manager)
+		}
+	}
 	_, err = api.Apply(t.context, wanted, metav1.ApplyOptions{})
 	refused("without a manager", err)
 
