@@ -16,6 +16,9 @@ pub(crate) const MANAGED: &str = "managed";
 /// How long a policy must not be evaluated to count as settled: longer than the backoff.
 const QUIET: Duration = Duration::from_secs(3);
 
+/// How long no operator policy must be reconciled to count as settled.
+const NO_RECONCILE: Duration = Duration::from_secs(10);
+
 /// A control plane with the CRDs and a controller for the namespace `managed`. Its objects are reached
 /// through [`Objects`], to which it derefs.
 pub struct Evaluator {
@@ -290,6 +293,29 @@ impl Controller {
     /// The lines of a metric whose labels contain each of `labels` (`name="x"`), with their values.
     pub async fn metric(&self, name: &str, labels: &[&str]) -> Result<Vec<(String, f64)>> {
         series(&self.metrics_url(), name, labels).await
+    }
+
+    /// Waits until no operator policy was reconciled for ten seconds, after at least one was.
+    pub async fn reconciles_no_operator_policy(&self) -> Result<()> {
+        let reconciles = || async {
+            let label = "controller=\"operator-policy-controller\"";
+            let series = self
+                .metric("controller_runtime_reconcile_total", &[label])
+                .await?;
+            anyhow::Ok(series.iter().map(|(_, value)| value).sum::<f64>())
+        };
+        within("no operator policy is reconciled", || async {
+            let before = reconciles().await?;
+            ensure!(before > 0.0, "none was reconciled yet");
+            tokio::time::sleep(NO_RECONCILE).await;
+            let after = reconciles().await?;
+            ensure!(
+                after.to_bits() == before.to_bits(),
+                "{before} reconciles, then {after}"
+            );
+            Ok(())
+        })
+        .await
     }
 }
 

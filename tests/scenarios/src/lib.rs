@@ -41,4 +41,4 @@ pub use root::{Root, annotation, errors, label, objects, plain, policy_spec, ver
 pub use site::{Choice, Site, Via, on, refused};
 pub use subject::Subject;
 pub use text::{indent, spec};
-pub use wait::{steadily, within};
+pub use wait::{steadily, steadily_for, within};

@@ -33,11 +33,7 @@ where
 }
 
 /// Like [`steadily`], for another while.
-pub(crate) async fn steadily_for<F, Fut>(
-    time: Duration,
-    what: impl Display,
-    mut check: F,
-) -> Result<()>
+pub async fn steadily_for<F, Fut>(time: Duration, what: impl Display, mut check: F) -> Result<()>
 where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<()>>,

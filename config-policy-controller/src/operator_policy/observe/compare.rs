@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn op_24_43_unknown_fields_and_last_applied_annotation_stay() {
+    fn op_24_24_and_op_24_43_unknown_fields_and_last_applied_annotation_stay() {
         let existing = json!({
             "kind": "Subscription",
             "metadata": {"annotations": {"kubectl.kubernetes.io/last-applied-configuration": "{}"}},

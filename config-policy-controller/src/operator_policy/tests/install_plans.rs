@@ -8,6 +8,7 @@ use serde_json::json;
 use super::super::decide::approvals::{Approver, Grants, unapproved};
 use super::super::decide::install_plan::choose;
 use super::super::decide::spec::Versions;
+use super::super::status::add_history;
 use super::*;
 
 const PART: Part = Part::InstallPlan;
@@ -78,6 +79,23 @@ async fn op_11_phases(
         ending.related(PART),
         [("install-a", compliant, reason.as_str())]
     );
+}
+
+/// OLM plans an upgrade: the compliance and its message are those of before, the install plan is another.
+#[tokio::test]
+async fn op_4_changed_related_object_is_reported_with_the_message_of_before() {
+    let mut story = Story::installed();
+    story.observed.install_plans = Ok(vec![plan("install-a", &["quay.v1"], "Complete")]);
+    let before = story.run().await;
+    story.again(&before);
+    add_history(&mut story.status, &before.reports[0], (story.now, 10));
+    assert_eq!(story.run().await.reports, [""; 0]);
+
+    story.observed.install_plans = Ok(vec![plan("install-b", &["quay.v1"], "Planning")]);
+    let after = story.run().await;
+    assert_eq!(after.reports, before.reports);
+    let related = [("install-b", "NonCompliant", "The InstallPlan is Planning")];
+    assert_eq!(after.related(PART), related);
 }
 
 #[rstest]

@@ -72,6 +72,28 @@ async fn op_24_32_error_of_one_part_hides_no_other() {
     assert_eq!(ending.of(Part::CatalogSource).0, "False");
 }
 
+#[tokio::test]
+async fn op_24_18_overlapping_policies_approve_and_write_nothing() {
+    let mut story = Story::installed();
+    let plan = json!({
+        "spec": {"clusterServiceVersionNames": ["quay.v1"], "generation": 1, "approved": false},
+        "status": {"phase": "RequiresApproval"},
+    });
+    story.observed.install_plans = Ok(vec![object(Part::InstallPlan, "install-a", plan)]);
+    let both = ["other.managed".to_owned(), "p.managed".to_owned()];
+    let message = crate::messages::operator::overlapping(&both);
+    story.desired = Desired::invalid(message.clone());
+    for compliance_type in ["musthave", "mustnothave"] {
+        story = story.spec("complianceType", json!(compliance_type));
+        let ending = story.run().await;
+        assert!(ending.writes.is_empty(), "{:?}", ending.writes);
+        assert_eq!(
+            ending.condition("ValidPolicySpec"),
+            ("False", "InvalidPolicySpec", message.as_str())
+        );
+    }
+}
+
 /// A Subscription of another name.
 fn other(name: &str, package: &str) -> Object {
     let spec =

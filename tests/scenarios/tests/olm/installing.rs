@@ -1,9 +1,10 @@
 //! Operators that must be there.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use reeve_scenarios::{apply_json, namespace, same, steadily};
+use reeve_scenarios::{apply_json, namespace, same, steadily, steadily_for};
 use reeve_testkit::OLM_NAMESPACE;
 use serde_json::{Value, json};
 
@@ -282,6 +283,53 @@ pub(crate) async fn templates(world: Arc<Clusters>) -> Result<()> {
     same("the channel", channel, json!("other"))
 }
 
+/// How often a Subscription is deleted to have OLM leave its version unreferenced, which OLM does by chance.
+const DELETIONS: usize = 4;
+/// How long the version of a repaired Subscription is watched.
+const REPAIRED: Duration = Duration::from_secs(30);
+
+/// The Subscription is deleted again and again. Whether OLM takes the version up by itself or leaves it unreferenced, the
+/// policy ends compliant with it.
+async fn resubscribed(operator: &Operator<'_>, csv: &str) -> Result<()> {
+    let mut unreferenced = 0;
+    for _ in 0..DELETIONS {
+        let before = operator.subscription().await?.metadata.uid;
+        operator.delete("Subscription", &operator.package).await?;
+        takes("the new Subscription has the installed version", || async {
+            let now = operator.subscription().await?;
+            ensure!(now.metadata.uid != before, "it is the one of before");
+            let status = operator.status().await?;
+            let is_awaited = !status["subscriptionInterventionTime"].is_null();
+            let installed = &now.data["status"]["installedCSV"];
+            ensure!(
+                is_awaited || installed == csv,
+                "the status is {:#}",
+                now.data["status"]
+            );
+            Ok(())
+        })
+        .await?;
+        let status = operator.status().await?;
+        if !status["subscriptionInterventionTime"].is_null() {
+            unreferenced += 1;
+            break;
+        }
+    }
+    // The policy intervenes 30 s after it saw that the version is not referenced.
+    eprintln!("OLM left the version unreferenced {unreferenced} times");
+    takes("the Subscription has the installed version", || async {
+        let now = operator.subscription().await?;
+        let installed = now.data["status"]["installedCSV"].clone();
+        same("the installed version", installed, json!(csv))
+    })
+    .await?;
+    operator.complies().await?;
+    steadily_for(REPAIRED, "it stays compliant", || async {
+        operator.is("Compliant").await.map(|_| ())
+    })
+    .await
+}
+
 /// Cases 66 to 73: no `OperatorGroup`, a second policy whose package does not exist, and a Subscription that was deleted.
 pub(crate) async fn without_group(world: Arc<Clusters>) -> Result<()> {
     let operator = Operator::new(&world, "authorino").await?;
@@ -344,24 +392,7 @@ pub(crate) async fn without_group(world: Arc<Clusters>) -> Result<()> {
         .delete("Subscription", "authorino-does-not-exist")
         .await?;
 
-    let before = operator.subscription().await?.metadata.uid;
-    operator.delete("Subscription", "authorino").await?;
-    takes("the new Subscription has the installed version", || async {
-        let now = operator.subscription().await?;
-        ensure!(now.metadata.uid != before, "it is the one of before");
-        let installed = now.data["status"]["installedCSV"].clone();
-        same(
-            "the installed version",
-            installed,
-            json!(operator.csv("0.0.3")),
-        )
-    })
-    .await?;
-    operator.complies().await?;
-    steadily("it stays compliant", || async {
-        operator.is("Compliant").await.map(|_| ())
-    })
-    .await?;
+    resubscribed(&operator, &operator.csv("0.0.3")).await?;
 
     operator
         .patch(json!({"versions": ["pie.v3.14159"]}))

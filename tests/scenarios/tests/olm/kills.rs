@@ -90,7 +90,7 @@ async fn one(
     }
     let events = operator.events().await?;
     // A change of the related objects alone is reported with the message of before: an upgrade's install plan takes the
-    // place of the one of before while OLM still plans it.
+    // place of the one of before while OLM still plans it (`op_4_changed_related_object_is_reported_with_the_message_of_before`).
     let planned = "no InstallPlans requiring approval were found";
     for pair in events.windows(2) {
         let is_doubled = pair[0] == pair[1] && !pair[0].contains(planned);

@@ -3,11 +3,13 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use reeve_scenarios::{namespace, same, steadily};
+use reeve_scenarios::{Controller, namespace, same};
 use serde_json::{Value, json};
 
-use crate::cluster::{Clusters, Operator};
+use crate::cluster::{Clusters, MANAGED, Operator};
 
+/// The namespace of policies that have a controller of their own, so that its reconciles are theirs.
+const OVERLAPPING: &str = "overlapping";
 const TYPE: &str = "ValidPolicySpec";
 const INVALID: [&str; 3] = [TYPE, "False", "InvalidPolicySpec"];
 const VALID: [&str; 3] = [TYPE, "True", "PolicyValidated"];
@@ -73,7 +75,17 @@ pub(crate) async fn mended(world: Arc<Clusters>) -> Result<()> {
 
 /// Cases 59 to 63: overlapping policies.
 pub(crate) async fn overlapping(world: Arc<Clusters>) -> Result<()> {
-    let one = Operator::new(&world, "overlap").await?;
+    let plane = &world.world.cluster(MANAGED)?.plane;
+    namespace(plane, OVERLAPPING).await?;
+    let args = ["--enable-operator-policy=true"];
+    let controller = Controller::start(plane, OVERLAPPING, &args).await?;
+    controller.with_log(wait_for_each_other(&world, &controller).await)
+}
+
+async fn wait_for_each_other(world: &Clusters, controller: &Controller) -> Result<()> {
+    let one = Operator::new(world, "overlap")
+        .await?
+        .governed_in(OVERLAPPING);
     let other = one.beside("overlap-not", "overlap");
     one.apply(one.spec("inform")).await?;
     let mut spec = other.spec("inform");
@@ -81,42 +93,23 @@ pub(crate) async fn overlapping(world: Arc<Clusters>) -> Result<()> {
     other.apply(spec).await?;
     one.says(VALID, "valid").await?;
     other.says(VALID, "valid").await?;
-    settled(&one, &other).await?;
+    controller.reconciles_no_operator_policy().await?;
     for operator in [&one, &other] {
         operator
             .patch(json!({"remediationAction": "enforce"}))
             .await?;
     }
-    let message = "the specified operator is managed by multiple enforced policies (overlap-not.direct, overlap.direct)";
+    let message = "the specified operator is managed by multiple enforced policies (overlap-not.overlapping, overlap.overlapping)";
     for operator in [&one, &other] {
         operator.says(INVALID, message).await?;
         operator
             .reports(&format!("NonCompliant; {message}"))
             .await?;
     }
-    settled(&one, &other).await?;
+    controller.reconciles_no_operator_policy().await?;
     other.delete_policy().await?;
     one.says(VALID, "valid").await?;
     one.complies().await
-}
-
-/// Nobody writes to two policies for a while.
-async fn settled(one: &Operator<'_>, other: &Operator<'_>) -> Result<()> {
-    let versions = || async {
-        let versions = (one.policy().await?.metadata, other.policy().await?.metadata);
-        anyhow::Ok((versions.0.resource_version, versions.1.resource_version))
-    };
-    let before = crate::cluster::takes("the policies settle", || async {
-        let before = versions().await?;
-        tokio::time::sleep(std::time::Duration::from_secs(2)).await;
-        same("the versions", versions().await?, before.clone())?;
-        Ok(before)
-    })
-    .await?;
-    steadily("the policies are left alone", || async {
-        same("the versions", versions().await?, before.clone())
-    })
-    .await
 }
 
 /// Case 56: an operator that must not be in a namespace that does not exist.

@@ -1,10 +1,9 @@
 //! A controller on one cluster for the operators of another one.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::{Controller, namespace, same, within};
+use reeve_scenarios::{Controller, namespace, same};
 use serde_json::json;
 
 use crate::cluster::{Cluster, OLM, Operator};
@@ -29,7 +28,7 @@ pub(crate) async fn other_cluster(world: Arc<Cluster>) -> Result<()> {
     policies.clone_into(&mut operator.policies);
     controller.with_log(installed(&world, &operator).await)?;
     controller.with_log(follows_flags(&operator).await)?;
-    controller.with_log(settled(&controller).await)?;
+    controller.with_log(controller.reconciles_no_operator_policy().await)?;
     let metrics = controller.metrics().await?;
     let compliant = "cluster_policy_governance_info{kind=\"OperatorPolicy\",policy=\"hosted\",policy_namespace=\"hosted-policies\",severity=\"\"} 0";
     ensure!(metrics.contains(compliant), "the metrics are {metrics}");
@@ -40,7 +39,7 @@ pub(crate) async fn other_cluster(world: Arc<Cluster>) -> Result<()> {
         operator.policy().await?.metadata.resource_version,
     );
     controller.restart().await?;
-    controller.with_log(settled(&controller).await)?;
+    controller.with_log(controller.reconciles_no_operator_policy().await)?;
     let after = (
         operator.events().await?,
         operator.policy().await?.metadata.resource_version,
@@ -61,29 +60,6 @@ async fn follows_flags(operator: &Operator<'_>) -> Result<()> {
     let message = other.condition("ValidPolicySpec", "False", reason).await?;
     let expected = "the operator namespace ('fallback') does not exist";
     same("the message", message.as_str(), expected)
-}
-
-/// Waits until no policy is reconciled any more.
-async fn settled(controller: &Controller) -> Result<()> {
-    let reconciles = || async {
-        let label = "controller=\"operator-policy-controller\"";
-        let series = controller
-            .metric("controller_runtime_reconcile_total", &[label])
-            .await?;
-        anyhow::Ok(series.iter().map(|(_, value)| value).sum::<f64>())
-    };
-    within("no policy is reconciled", || async {
-        let before = reconciles().await?;
-        ensure!(before > 0.0, "none was reconciled yet");
-        tokio::time::sleep(Duration::from_secs(4)).await;
-        let after = reconciles().await?;
-        ensure!(
-            after.to_bits() == before.to_bits(),
-            "{before} reconciles, then {after}"
-        );
-        Ok(())
-    })
-    .await
 }
 
 async fn installed(world: &Cluster, operator: &Operator<'_>) -> Result<()> {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::{Controller, apply_json, namespace, within};
+use reeve_scenarios::{Controller, OperatorSubject, apply_json, namespace, within};
 use serde_json::{Value, json};
 
 use crate::cluster::{Cluster, Operator};
@@ -20,17 +20,56 @@ pub(crate) async fn templates(world: Arc<Cluster>) -> Result<()> {
     let name = format!("--cluster-name={policies}");
     let args = ["--enable-operator-policy=true", &hub, &name];
     let controller = Controller::start(world.plane(), policies, &args).await?;
-    controller.with_log(followed(&world, policies).await)
+    controller.with_log(followed(&world, policies).await)?;
+    controller.with_log(watches_end(&world, policies, &controller).await)
 }
 
-async fn followed(world: &Cluster, policies: &str) -> Result<()> {
-    let mut operator = Operator::without_namespace(world, "hubbed").await?;
+/// OP-24.33: the watches that a policy needs end with it, those on the hub too.
+async fn watches_end(world: &Cluster, policies: &str, controller: &Controller) -> Result<()> {
+    let operator = with_hub_template(world, "unwatched", policies).await?;
+    invalid_for(
+        &operator,
+        "the operator namespace ('changed') does not exist",
+    )
+    .await?;
+    let open = || async {
+        let series = controller.metric("reeve_dependency_watches", &[]).await?;
+        anyhow::Ok(series.iter().map(|(_, value)| value).sum::<f64>())
+    };
+    ensure!(open().await? > 0.0, "nothing is watched");
+    operator.delete_policy().await?;
+    let hubbed = OperatorSubject {
+        hosting: operator.hosting,
+        policies: policies.to_owned(),
+        name: "hubbed".to_owned(),
+    };
+    hubbed.delete_policy().await?;
+    within("nothing is watched", || async {
+        let open = open().await?;
+        ensure!(open <= 0.0, "{open} watches are open");
+        Ok(())
+    })
+    .await
+}
+
+/// An informing policy whose namespace is read on the hub.
+async fn with_hub_template<'w>(
+    world: &'w Cluster,
+    name: &str,
+    policies: &str,
+) -> Result<Operator<'w>> {
+    let mut operator = Operator::without_namespace(world, name).await?;
     policies.clone_into(&mut operator.policies);
     let template = r#"{{hub fromConfigMap .ManagedClusterName "source" "namespace" hub}}"#;
     let mut spec = operator.enforced();
     spec["remediationAction"] = json!("inform");
     spec["subscription"]["namespace"] = json!(template);
     operator.apply(spec).await?;
+    Ok(operator)
+}
+
+async fn followed(world: &Cluster, policies: &str) -> Result<()> {
+    let operator = with_hub_template(world, "hubbed", policies).await?;
     invalid_for(&operator, "failed to resolve the template").await?;
     let hub = world.other.objects();
     for value in ["hello", "changed"] {

@@ -9,6 +9,7 @@ mod installing;
 mod removing;
 mod several;
 mod specs;
+mod workers;
 
 use std::process::ExitCode;
 
@@ -50,6 +51,7 @@ fn main() -> ExitCode {
             op_5_package_manifest_is_missing: specs::no_package,
             op_22_operators_of_another_cluster: hosted::other_cluster,
             op_5_hub_templates_are_followed: hub::templates,
+            op_24_32_stalled_policy_delays_no_other: workers::side_by_side,
         ],
     )
 }
