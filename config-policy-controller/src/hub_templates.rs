@@ -16,7 +16,7 @@ use kube::core::object::HasSpec;
 use kube::{Client, Resource};
 use parking_lot::Mutex;
 use reeve_runtime::decode;
-use reeve_runtime::dependencies::DependencyWatches;
+use reeve_runtime::dependencies::{DependencyGauges, DependencyWatches};
 use reeve_runtime::discovery::Discovery;
 use reeve_runtime::object::{ObjectKey, not_found_as_none, status_message};
 use reeve_templates_engine::resolver::{Config, IncompleteDelimiters, Resolver};
@@ -120,6 +120,13 @@ impl HubTemplates {
             hub,
             written: Mutex::default(),
         })
+    }
+
+    /// Adds the watches on the hub to gauges.
+    pub fn count_in(&self, gauges: &DependencyGauges) {
+        if let Some(hub) = &self.hub {
+            hub.watches.count_in(gauges);
+        }
     }
 
     /// Resolves the hub templates of a policy. The error is the text for its status.

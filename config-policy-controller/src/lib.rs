@@ -35,6 +35,6 @@ pub use configuration_policy::finalizer::FINALIZER;
 pub use dryrun::{Report, evaluate};
 pub use error::Error;
 pub use evaluate::selectors::namespaces::TerminatingInclusion;
-pub use manager::{ClusterClients, ReconcilerDeps, run, start_reconciler};
+pub use manager::{ClusterClients, OperatorPolicies, ReconcilerDeps, run, start_reconcilers};
 pub use metrics::{METRICS, PolicyMetrics};
 pub use uninstall::UninstallWatch;

@@ -111,6 +111,9 @@ pub enum PolicyKind {
     Operator,
 }
 
+/// A policy of either kind.
+pub type PolicyRef = (PolicyKind, ObjectKey);
+
 impl PolicyKind {
     fn as_str(self) -> &'static str {
         match self {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::addon_lease::AddonLease;
 use reeve_runtime::client::{self, ClientOptions};
+use reeve_runtime::dependencies::DependencyGauges;
 use reeve_runtime::leader::LeaseTimings;
 use reeve_runtime::manager::{LeaderElection, Manager, Role, ServerOptions};
 use reeve_runtime::object::ObjectKey;
@@ -64,7 +65,9 @@ async fn start(args: Args, stop: CancellationToken) -> Result<Manager, Error> {
     let queues = queues(&settings, &manager);
     let lease = addon_lease(&args, &managed_cluster, hub.as_ref());
     let (caches, watches) = Caches::new(managed_cluster, hub, settings.integration, &queues);
-    caches.objects.register(manager.metrics());
+    caches
+        .objects
+        .count_in(&DependencyGauges::register(manager.metrics()));
     serve(&args, &settings, (&options, &caches), &mut manager).await?;
     // A standby watches too: it is ready, which a rolling update needs, and takes over at once.
     let affects_template_objects = policy_template_sync::affects_template_objects;

@@ -30,7 +30,7 @@ use crate::evaluate::spec::{EvaluationError, selector};
 use crate::evaluate::templates::Templates;
 use crate::hub_templates::{HubTemplates, ResolvedPolicy};
 use crate::messages;
-use crate::metrics::PolicyKind;
+use crate::metrics::{PolicyKind, PolicyRef};
 use crate::status::custom_message::LiveObjects;
 use crate::status::interval::Interval;
 use crate::status::publish::{publish_changed, publish_verdict};
@@ -60,7 +60,7 @@ pub struct Reconciler {
     /// Watches what evaluations read there.
     pub watches: DependencyWatches<ObjectKey>,
     /// Knows its kinds.
-    pub kinds: Kinds<ObjectKey>,
+    pub kinds: Kinds<PolicyRef>,
     /// Knows which of its namespaces are selected.
     pub selections: NamespaceSelections,
     /// Evaluates object templates against the cluster.
@@ -280,7 +280,7 @@ impl Reconciler {
         Live::new(
             self.watches.begin(key),
             self.target.clone(),
-            KindLookup::Watched(self.kinds.clone(), key.clone()),
+            KindLookup::Watched(self.kinds.clone(), (PolicyKind::Configuration, key.clone())),
             read_mode,
         )
     }
@@ -316,7 +316,8 @@ impl Reconciler {
 
     fn forget(&self, key: &ObjectKey) {
         self.watches.unwatch(key);
-        self.kinds.unwatch(key);
+        self.kinds
+            .unwatch(&(PolicyKind::Configuration, key.clone()));
         self.evaluator.comparisons.forget(key);
         self.evaluator.metrics.forget(key);
         self.selections.forget(key);

@@ -3,6 +3,7 @@
 mod operator_policies;
 mod prefetch;
 mod settings;
+mod shared_watches;
 mod trigger_uninstall;
 mod watches;
 
@@ -13,6 +14,7 @@ use kube::Client;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::addon_lease::AddonLease;
 use reeve_runtime::client::{self, ClientOptions, InProcessServers};
+use reeve_runtime::dependencies::DependencyGauges;
 use reeve_runtime::events::EventRecorder;
 use reeve_runtime::leader::LeaseTimings;
 use reeve_runtime::manager::{LeaderElection, Manager, ManagerError, Role, ServerOptions};
@@ -27,8 +29,9 @@ use crate::messages;
 use crate::metrics::PolicyMetrics;
 use crate::operator_policy;
 use crate::uninstall::UninstallWatch;
+pub use operator_policies::OperatorPolicies;
 use settings::{Settings, deployment_name};
-pub use watches::{ClusterClients, ReconcilerDeps, start_reconciler};
+pub use watches::{ClusterClients, ReconcilerDeps, start_reconcilers};
 
 const LEASE: &str = "config-policy-controller.open-cluster-management.io";
 const ADDON: &str = "config-policy-controller";
@@ -142,14 +145,13 @@ async fn start_controller(args: ControllerArgs, stop: CancellationToken) -> Resu
         uninstall_watch,
         events,
         metrics,
-        registry: manager.metrics().clone(),
+        gauges: DependencyGauges::register(manager.metrics()),
     };
-    if args.enable_operator_policy {
-        let queue = manager.queue(OPERATOR_POLICY_CONTROLLER);
-        let settings = operator_policy_settings(&args);
-        operator_policies::start(&deps, settings, &queue, manager.tasks())?;
-    }
-    start_reconciler(deps, &queue, manager.tasks())?;
+    let operator_policies = args.enable_operator_policy.then(|| OperatorPolicies {
+        queue: manager.queue(OPERATOR_POLICY_CONTROLLER),
+        settings: operator_policy_settings(&args),
+    });
+    start_reconcilers(deps, &queue, operator_policies, manager.tasks())?;
     Ok(manager)
 }
 

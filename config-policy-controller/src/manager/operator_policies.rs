@@ -6,70 +6,65 @@ use std::time::Duration;
 use futures::future::join_all;
 use reeve_api::operator_policy::OperatorPolicy;
 use reeve_runtime::dependencies::DependencyWatches;
-use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 use reeve_templates_engine::resolver::IncompleteDelimiters;
 
+use super::shared_watches::SharedWatches;
 use super::watches::{
-    CacheSync, ReconcilerDeps, enqueue_all_on_uninstall, enqueue_throttled, policies_in,
-    watch_for_keys, watch_keys,
+    CacheSync, PacedQueue, ReconcilerDeps, enqueue_all_on_uninstall, policies_in,
 };
 use crate::hub_templates::HubTemplates;
 use crate::operator_policy::{Reconciler, Settings, object_watches};
-use crate::throttle::Throttle;
 
 /// The pace of reconciles that changes of objects trigger.
-const PACE: Duration = Duration::from_secs(1);
+pub(super) const PACE: Duration = Duration::from_secs(1);
+
+/// What reconciling operator policies needs besides.
+pub struct OperatorPolicies {
+    pub(super) queue: Queue<ObjectKey>,
+    pub(super) settings: Settings,
+}
 
 /// Starts the watches and the workers.
-pub fn start(
+pub(super) fn start(
     deps: &ReconcilerDeps,
     settings: Settings,
-    queue: &Queue<ObjectKey>,
+    (paced, shared): (PacedQueue, &mut SharedWatches),
     tasks: &mut Supervisor,
 ) -> Result<(), IncompleteDelimiters> {
+    let queue = &paced.queue;
     let watches = |namespace: &String| Watch::new(policies_in(&deps.hosting.watches, namespace));
     let policies: Vec<Watch<OperatorPolicy>> = deps.namespaces.iter().map(watches).collect();
     let stores: Vec<Store<OperatorPolicy>> = policies.iter().map(Watch::store).collect();
-    let keys = deps.namespaces.iter();
-    let keys: Vec<_> = keys
-        .map(|namespace| watch_keys(&deps.hosting.watches, namespace))
-        .collect();
-    let throttle = Arc::new(Throttle::new(PACE));
-    let (kinds, kind_watches) = Kinds::new(
-        deps.target.watches.clone(),
-        enqueue_throttled(queue, &throttle),
-    );
-    kind_watches.start(tasks);
     let denied: Arc<[String]> = deps.denied_functions.clone().into();
     let hub = HubTemplates::new(
         deps.hosting.calls.clone(),
         deps.hub.clone(),
         Arc::clone(&denied),
-        enqueue_throttled(queue, &throttle),
+        paced.enqueuer(),
     )?;
+    let template_watches = DependencyWatches::new(deps.target.watches.clone(), paced.enqueuer());
+    let object_watches = object_watches(deps.target.watches.clone(), paced.enqueuer());
+    for watches in [&template_watches, &object_watches] {
+        watches.count_in(&deps.gauges);
+    }
+    hub.count_in(&deps.gauges);
     enqueue_all_on_uninstall(&deps.uninstall_watch, queue, &stores);
     let reconciler = Arc::new(Reconciler {
         policies: stores.clone(),
-        keys: keys.iter().map(Watch::store).collect(),
+        keys: shared.keys(),
         target: deps.target.calls.clone(),
-        template_watches: DependencyWatches::new(
-            deps.target.watches.clone(),
-            enqueue_throttled(queue, &throttle),
-        ),
-        object_watches: object_watches(
-            deps.target.watches.clone(),
-            enqueue_throttled(queue, &throttle),
-        ),
-        kinds,
+        template_watches,
+        object_watches,
+        kinds: shared.kinds.clone(),
         resolver: Arc::default(),
         denied,
         hub,
         metrics: deps.metrics.clone(),
-        throttle,
+        throttle: Arc::clone(&paced.throttle),
         queue: queue.clone(),
         uninstall_watch: deps.uninstall_watch.clone(),
         state: settings.state(
@@ -79,8 +74,7 @@ pub fn start(
         ),
     });
     let mut synced = watch_for_policies(&reconciler, policies, queue, tasks);
-    let keys = ("the watch of encryption keys for operator policies", keys);
-    synced.extend(watch_for_keys(&stores, keys, queue, tasks));
+    synced.extend(shared.enqueue_on_changed_keys(&stores, queue));
     let (queue, workers, stop) = (queue.clone(), deps.workers, tasks.stop());
     tasks.spawn_infallible("operator policies", async move {
         // Before the first lists are complete, absence means nothing.

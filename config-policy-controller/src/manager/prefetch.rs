@@ -17,6 +17,7 @@ use reeve_runtime::watch::Store;
 
 use crate::evaluate::desired::{ObjectIdentity, is_templated};
 use crate::evaluate::spec::selector;
+use crate::metrics::{PolicyKind, PolicyRef};
 use crate::status::interval::Interval;
 
 /// How long the watches are kept for policies that were not evaluated yet.
@@ -31,7 +32,7 @@ pub fn watch_owner() -> ObjectKey {
 pub async fn open_shared_watches(
     policies: &[Store<ConfigurationPolicy>],
     watches: &DependencyWatches<ObjectKey>,
-    kinds: &Kinds<ObjectKey>,
+    kinds: &Kinds<PolicyRef>,
 ) {
     let named = policies.iter().flat_map(|store| {
         store
@@ -49,9 +50,10 @@ pub async fn open_shared_watches(
     }
     let owner = watch_owner();
     let batch = watches.begin(&owner);
+    let reader = (PolicyKind::Configuration, owner.clone());
     join_all(counts.keys().map(|(kind, namespace)| async {
         // The policies that need the kind report the error.
-        if let Ok(served) = kinds.find(kind, &owner).await {
+        if let Ok(served) = kinds.find(kind, &reader).await {
             let namespace = if served.namespaced {
                 namespace.as_str()
             } else {
@@ -62,7 +64,7 @@ pub async fn open_shared_watches(
     }))
     .await;
     batch.end();
-    kinds.unwatch(&owner);
+    kinds.unwatch(&reader);
     let watches = watches.clone();
     tokio::spawn(async move {
         tokio::time::sleep(HOLD).await;

@@ -10,18 +10,18 @@ use kube::api::Api;
 use kube::core::NamespaceResourceScope;
 use kube::{Client, Resource};
 use reeve_api::configuration_policy::ConfigurationPolicy;
-use reeve_runtime::dependencies::DependencyWatches;
+use reeve_runtime::dependencies::{DependencyGauges, DependencyWatches};
 use reeve_runtime::events::EventRecorder;
 use reeve_runtime::guarded::Guarded;
-use reeve_runtime::kinds::Kinds;
-use reeve_runtime::metrics::Metrics;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 use reeve_templates_engine::resolver::IncompleteDelimiters;
 
+use super::operator_policies::{self, OperatorPolicies, PACE};
 use super::prefetch;
+use super::shared_watches::SharedWatches;
 use crate::configuration_policy::Reconciler;
 use crate::configuration_policy::namespace_selections::NamespaceSelections;
 use crate::evaluate::encryption_keys::{self, KeyPair};
@@ -29,7 +29,7 @@ use crate::evaluate::evaluator::Evaluator;
 use crate::evaluate::memo::ComparisonCache;
 use crate::evaluate::selectors::namespaces::{Namespace, TerminatingInclusion};
 use crate::hub_templates::{Hub, HubTemplates};
-use crate::metrics::PolicyMetrics;
+use crate::metrics::{PolicyKind, PolicyMetrics};
 use crate::status::publisher::Publisher;
 use crate::throttle::Throttle;
 use crate::uninstall::UninstallWatch;
@@ -58,8 +58,8 @@ pub struct ReconcilerDeps {
     pub events: EventRecorder,
     /// The metrics of policies.
     pub metrics: PolicyMetrics,
-    /// The registry for the number of watches on the target cluster.
-    pub registry: Metrics,
+    /// Count the watches of what policies read.
+    pub gauges: DependencyGauges,
 }
 
 /// A connection to a cluster. Watches have a rate limit of their own: there are few of them, and when the process starts
@@ -72,49 +72,108 @@ pub struct ClusterClients {
     pub watches: Client,
 }
 
-/// Starts the watches of policies and the workers.
-pub fn start_reconciler(
+/// A queue of policies, and the pace at which changes of objects enqueue them.
+#[derive(Clone)]
+pub(super) struct PacedQueue {
+    pub(super) queue: Queue<ObjectKey>,
+    pub(super) throttle: Arc<Throttle>,
+}
+
+impl PacedQueue {
+    fn new(queue: &Queue<ObjectKey>, pace: Duration) -> Self {
+        Self {
+            queue: queue.clone(),
+            throttle: Arc::new(Throttle::new(pace)),
+        }
+    }
+
+    /// Enqueues a policy whose reads changed.
+    fn enqueue(&self, policy: &ObjectKey) {
+        if *policy == prefetch::watch_owner() {
+            return;
+        }
+        let wait = self.throttle.delay(policy, tokio::time::Instant::now());
+        if wait.is_zero() {
+            self.queue.add(policy.clone());
+        } else {
+            self.queue.add_after(policy.clone(), wait);
+        }
+    }
+
+    /// [`enqueue`](Self::enqueue) as a callback.
+    pub(super) fn enqueuer(&self) -> impl Fn(&ObjectKey) + Send + Sync + 'static {
+        let queue = self.clone();
+        move |policy| queue.enqueue(policy)
+    }
+}
+
+/// Starts the watches of policies and the workers of both reconcilers; those of operator policies if there is a queue for
+/// them.
+pub fn start_reconcilers(
     deps: ReconcilerDeps,
     queue: &Queue<ObjectKey>,
+    operator_policies: Option<OperatorPolicies>,
     tasks: &mut Supervisor,
 ) -> Result<(), IncompleteDelimiters> {
+    let paced = PacedQueue::new(queue, deps.backoff);
+    let operators = operator_policies
+        .map(|policies| (PacedQueue::new(&policies.queue, PACE), policies.settings));
+    let (configuration, operator) = (
+        paced.clone(),
+        operators.as_ref().map(|(paced, _)| paced.clone()),
+    );
+    let mut shared = SharedWatches::new(
+        &deps.target.watches,
+        (&deps.hosting.watches, &deps.namespaces),
+        move |(kind, policy)| match kind {
+            PolicyKind::Configuration => configuration.enqueue(policy),
+            PolicyKind::Operator => {
+                if let Some(operator) = &operator {
+                    operator.enqueue(policy);
+                }
+            }
+        },
+    );
+    if let Some((operators, settings)) = operators {
+        operator_policies::start(&deps, settings, (operators, &mut shared), tasks)?;
+    }
+    start_configuration_policies(deps, &paced, &mut shared, tasks)?;
+    shared.start(tasks);
+    Ok(())
+}
+
+fn start_configuration_policies(
+    deps: ReconcilerDeps,
+    paced: &PacedQueue,
+    shared: &mut SharedWatches,
+    tasks: &mut Supervisor,
+) -> Result<(), IncompleteDelimiters> {
+    let queue = &paced.queue;
     let policies: Vec<Watch<ConfigurationPolicy>> = deps
         .namespaces
         .iter()
         .map(|namespace| Watch::new(policies_in(&deps.hosting.watches, namespace)))
         .collect();
     let stores: Vec<Store<ConfigurationPolicy>> = policies.iter().map(Watch::store).collect();
-    let keys: Vec<Watch<Secret, KeyPair>> = deps
-        .namespaces
-        .iter()
-        .map(|namespace| watch_keys(&deps.hosting.watches, namespace))
-        .collect();
     let namespaces = Watch::projected(Api::all(deps.target.watches.clone()), project_namespace);
-    let throttle = Arc::new(Throttle::new(deps.backoff));
     let denied: Arc<[String]> = deps.denied_functions.into();
     let hub = HubTemplates::new(
         deps.hosting.calls.clone(),
         deps.hub,
         Arc::clone(&denied),
-        enqueue_throttled(queue, &throttle),
+        paced.enqueuer(),
     )?;
-    let (kinds, kind_watches) = Kinds::new(
-        deps.target.watches.clone(),
-        enqueue_throttled(queue, &throttle),
-    );
-    kind_watches.start(tasks);
+    let watches = DependencyWatches::new(deps.target.watches, paced.enqueuer());
+    watches.count_in(&deps.gauges);
+    hub.count_in(&deps.gauges);
     enqueue_all_on_uninstall(&deps.uninstall_watch, queue, &stores);
     let reconciler = Arc::new(Reconciler {
         policies: stores.clone(),
-        keys: keys.iter().map(Watch::store).collect(),
+        keys: shared.keys(),
         hosting: deps.hosting.calls.clone(),
         target: deps.target.calls,
-        watches: dependency_watches(
-            &deps.target.watches,
-            &deps.registry,
-            enqueue_throttled(queue, &throttle),
-        ),
-        kinds,
+        watches,
+        kinds: shared.kinds.clone(),
         selections: NamespaceSelections::new(namespaces.store(), deps.terminating),
         evaluator: Evaluator {
             comparisons: ComparisonCache::default(),
@@ -124,7 +183,7 @@ pub fn start_reconciler(
         denied,
         hub,
         publisher: Publisher::new(deps.hosting.calls, deps.events, deps.metrics),
-        throttle,
+        throttle: Arc::clone(&paced.throttle),
         backoff: deps.backoff,
         uninstall_watch: deps.uninstall_watch,
     });
@@ -137,37 +196,10 @@ pub fn start_reconciler(
         });
         tasks.spawn_infallible("the watch of policies", watching);
     }
-    let mut ready = watch_for_keys(
-        &stores,
-        ("the watch of encryption keys", keys),
-        queue,
-        tasks,
-    );
+    let mut ready = shared.enqueue_on_changed_keys(&stores, queue);
     ready.push(watch_for_namespaces(&reconciler, namespaces, queue, tasks));
     spawn_workers(&reconciler, (stores, ready), (queue, deps.workers), tasks);
     Ok(())
-}
-
-/// New keys concern the policies that have encrypted values.
-pub(super) fn watch_for_keys<P: Resource + Send + Sync + 'static>(
-    policies: &[Store<P>],
-    (task, keys): (&'static str, Vec<Watch<Secret, KeyPair>>),
-    queue: &Queue<ObjectKey>,
-    tasks: &mut Supervisor,
-) -> Vec<CacheSync> {
-    let mut ready: Vec<CacheSync> = Vec::new();
-    for watch in keys {
-        let (policies, queue, store) = (policies.to_vec(), queue.clone(), watch.store());
-        ready.push(Box::pin(async move { store.wait_for_cache_sync().await }));
-        let watching = watch.run(tasks.stop(), move |change| {
-            let namespace = &change.key.namespace;
-            for policy in encryption_keys::policies_with_encryption(&policies, namespace) {
-                queue.add(policy);
-            }
-        });
-        tasks.spawn_infallible(task, watching);
-    }
-    ready
 }
 
 /// A namespace concerns the policies that select it now or did before.
@@ -226,17 +258,6 @@ fn spawn_workers(
     });
 }
 
-/// The watches of what policies read, with their metrics.
-fn dependency_watches(
-    target: &Client,
-    registry: &Metrics,
-    enqueue: impl Fn(&ObjectKey) + Send + Sync + 'static,
-) -> DependencyWatches<ObjectKey> {
-    let watches = DependencyWatches::new(target.clone(), enqueue);
-    watches.register(registry);
-    watches
-}
-
 /// Enqueues all policies when an uninstallation begins or ends.
 pub(super) fn enqueue_all_on_uninstall<P: Send + Sync + 'static>(
     uninstall_watch: &UninstallWatch,
@@ -252,25 +273,6 @@ pub(super) fn enqueue_all_on_uninstall<P: Send + Sync + 'static>(
 }
 
 pub(super) type CacheSync = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// Enqueues policies whose reads changed, throttled.
-pub(super) fn enqueue_throttled(
-    queue: &Queue<ObjectKey>,
-    throttle: &Arc<Throttle>,
-) -> impl Fn(&ObjectKey) + Send + Sync + 'static {
-    let (queue, throttle) = (queue.clone(), Arc::clone(throttle));
-    move |policy| {
-        if *policy == prefetch::watch_owner() {
-            return;
-        }
-        let wait = throttle.delay(policy, tokio::time::Instant::now());
-        if wait.is_zero() {
-            queue.add(policy.clone());
-        } else {
-            queue.add_after(policy.clone(), wait);
-        }
-    }
-}
 
 /// Watches the Secrets with the keys. Nothing else of any Secret is kept.
 pub(super) fn watch_keys(client: &Client, namespace: &str) -> Watch<Secret, KeyPair> {

@@ -38,7 +38,7 @@ use crate::evaluate::spec::{Templating, templating};
 use crate::evaluate::templates::Templates;
 use crate::hub_templates::HubTemplates;
 use crate::messages::operator as messages;
-use crate::metrics::{PolicyKind, PolicyMetrics};
+use crate::metrics::{PolicyKind, PolicyMetrics, PolicyRef};
 use crate::status::update::seconds;
 use crate::throttle::{Effect, RunningEvaluation, Throttle};
 use crate::uninstall::UninstallWatch;
@@ -69,7 +69,7 @@ pub struct Reconciler {
     /// Watches what reconciles read there besides, and keeps no more of it than they need.
     pub object_watches: DependencyWatches<ObjectKey>,
     /// Knows its kinds.
-    pub kinds: Kinds<ObjectKey>,
+    pub kinds: Kinds<PolicyRef>,
     /// Resolves templates.
     pub resolver: Arc<Resolver>,
     /// Functions that fail in templates.
@@ -392,7 +392,7 @@ impl Reconciler {
         Live::new(
             watches.begin(key),
             self.target.clone(),
-            KindLookup::Watched(self.kinds.clone(), key.clone()),
+            KindLookup::Watched(self.kinds.clone(), (PolicyKind::Operator, key.clone())),
             ReadMode::Watched,
         )
     }
@@ -404,7 +404,7 @@ impl Reconciler {
 
     fn forget(&self, key: &ObjectKey) {
         self.unwatch(key);
-        self.kinds.unwatch(key);
+        self.kinds.unwatch(&(PolicyKind::Operator, key.clone()));
         self.metrics.forget_operator_policy(key);
         self.throttle.forget(key);
         self.enqueue(self.state.claims.forget(key));

@@ -32,13 +32,12 @@ use tokio::time::Instant;
 use crate::decode::DecodeError;
 use crate::discovery::ServedKind;
 use crate::interned;
-use crate::metrics::Metrics;
 use crate::object::ObjectKey;
 use crate::queue::Key;
 use index::{Answer, Index, Limits, Lost, Output, Source, Target};
 use plain::Kept;
 
-pub use metrics::DEPENDENCY_METRICS;
+pub use metrics::{DEPENDENCY_METRICS, DependencyGauges};
 
 /// From this many names or selectors of a kind in one namespace on, one watch of the kind there serves all.
 pub const SHARED_WATCH_THRESHOLD: usize = 8;
@@ -179,10 +178,9 @@ impl<R: Key> DependencyWatches<R> {
         self.update(|index| index.unwatch(reader));
     }
 
-    /// Adds gauges to the registry: how many watches are open, and how many objects they keep.
-    pub fn register(&self, metrics: &Metrics) {
-        let gauges = metrics::Gauges(Arc::downgrade(&self.0));
-        metrics.register_collector(gauges);
+    /// Adds these watches to gauges: how many are open, and how many objects they keep.
+    pub fn count_in(&self, gauges: &DependencyGauges) {
+        gauges.add(Arc::downgrade(&self.0));
     }
 
     /// How many watches are open.

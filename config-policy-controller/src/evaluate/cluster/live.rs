@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::error::{ReadError, RecreateError, WriteError};
 use super::objects::ObjectApi;
 use super::{Cluster, ReadMode, gvk};
+use crate::metrics::PolicyRef;
 use crate::status::finding::Location;
 
 /// A cluster on behalf of one evaluation of a policy.
@@ -29,7 +30,7 @@ pub struct Live {
 #[derive(Clone)]
 pub enum KindLookup {
     /// By watches, which enqueue this policy when a missing kind may be served.
-    Watched(Kinds<ObjectKey>, ObjectKey),
+    Watched(Kinds<PolicyRef>, PolicyRef),
     /// By discovery with a cache: on a hub an agent has no right to watch CRDs.
     Discovery(Discovery),
 }

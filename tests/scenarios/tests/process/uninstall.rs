@@ -10,10 +10,11 @@ use kube::Client;
 use reeve_api::names::UNINSTALLING_ANNOTATION;
 use reeve_config_policy_controller::{
     ClusterClients, FINALIZER, PolicyMetrics, ReconcilerDeps, TerminatingInclusion, UninstallWatch,
-    start_reconciler,
+    start_reconcilers,
 };
 use reeve_runtime::CancellationToken;
 use reeve_runtime::client;
+use reeve_runtime::dependencies::DependencyGauges;
 use reeve_runtime::events::EventRecorder;
 use reeve_runtime::events::{EventBroadcaster, EventBroadcasterMetrics};
 use reeve_runtime::metrics::{ControllerMetrics, Metrics};
@@ -106,9 +107,9 @@ async fn controller(plane: &Plane, namespace: &str) -> Result<Supervisor> {
         uninstall_watch: UninstallWatch::start(&plane.client(), Some(own), &mut tasks).await,
         events: EventRecorder::new(plane.client(), "uninstalled", broadcaster),
         metrics: PolicyMetrics::new(&metrics),
-        registry: metrics,
+        gauges: DependencyGauges::register(&metrics),
     };
-    start_reconciler(deps, &queue, &mut tasks)?;
+    start_reconcilers(deps, &queue, None, &mut tasks)?;
     Ok(tasks)
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use kube::core::GroupVersionKind;
 use parking_lot::Mutex;
 use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
-use reeve_runtime::dependencies::{Batch, DependencyWatches};
+use reeve_runtime::dependencies::{Batch, DependencyGauges, DependencyWatches};
 use reeve_runtime::discovery::{Discovery, ServedKind};
 use reeve_runtime::metrics::Metrics;
 use reeve_testkit::{Plane, eventually};
@@ -71,7 +71,7 @@ pub(crate) async fn many_namespaces(plane: Arc<Plane>) -> Result<()> {
         wake.lock().push(*reader);
     });
     let metrics = Metrics::default();
-    watches.register(&metrics);
+    watches.count_in(&DependencyGauges::register(&metrics));
     let kind = config_maps(&plane).await?;
     let batch = watches.begin(&1);
     read_all(&batch, &kind, "shared").await?;
