@@ -2,6 +2,7 @@
 //! sub-commands.
 
 mod apiserver;
+mod dryrun;
 mod generate;
 mod inputs;
 mod output;
@@ -19,6 +20,7 @@ use std::process::ExitCode;
 use anyhow::Result;
 use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
+use reeve_dryrun::Caller;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::decode::STACK_BYTES;
 use reeve_runtime::supervisor::stop_on_signal;
@@ -63,6 +65,12 @@ enum Component {
     /// Generates policies, placements and bindings from manifests and a short document.
     #[command(name = "generate", disable_help_flag = true)]
     Generate(generate::Args),
+    /// Evaluates a ConfigurationPolicy once, against files or a cluster, and changes nothing.
+    #[command(name = "dryrun")]
+    Dryrun(reeve_dryrun::Args),
+    /// The same by upstream's name.
+    #[command(skip)]
+    DryrunProgram(reeve_dryrun::Args),
     /// Runs test suites of policies, or evaluates policies without one.
     #[command(name = "test")]
     Test(test::Args),
@@ -82,10 +90,11 @@ enum Component {
 }
 
 /// The commands that are no component.
-const OWN_COMMANDS: [&str; 6] = [
+const OWN_COMMANDS: [&str; 7] = [
     "apiserver",
     "up",
     "generate",
+    "dryrun",
     "test",
     "version",
     "completion",
@@ -117,6 +126,10 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             Component::AddonController(reeve_addon_controller::Args::parse_from(args))
         }
         Some(GENERATOR) => Component::Generate(generate::Args::of_program(args)),
+        Some(reeve_dryrun::PROGRAM) => match dryrun::of_program(args) {
+            Ok(args) => Component::DryrunProgram(args),
+            Err(code) => return code,
+        },
         _ => match parse(args) {
             Ok(component) => component,
             Err(code) => return code,
@@ -206,6 +219,10 @@ async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode
         Component::Apiserver(args) => apiserver::run(args, stop).await?,
         Component::Up(args) => return up::run(args, stop).await,
         Component::Generate(args) => return generate::run(&args),
+        Component::Dryrun(args) => return Ok(dryrun::run(args, Caller::Reeve, stop).await),
+        Component::DryrunProgram(args) => {
+            return Ok(dryrun::run(args, Caller::Upstream, stop).await);
+        }
         Component::Test(args) => return test::run(args, stop).await,
         Component::Version => output::line(format_args!(
             "reeve {} ({})",
@@ -283,6 +300,7 @@ mod tests {
                 "apiserver",
                 "up",
                 "generate",
+                "dryrun",
                 "test",
                 "version",
                 "completion"

@@ -12,7 +12,7 @@
 //!   `prune` deletes objects that the policy no longer names.
 //! - `status` is the way from a `finding` to the user: `summary` words it, `update` computes the new status,
 //!   `publisher` writes status and events.
-//! - [`dryrun`] is the same evaluation without a cluster.
+//! - [`dryrun`] is the same evaluation, once and without a write.
 //!
 //! `messages` has every text that a user can see, `metrics` the series.
 

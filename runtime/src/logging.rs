@@ -54,7 +54,7 @@ pub fn start_nowhere() {
 }
 
 /// The module prefixes of this workspace's crates.
-const OURS: [&str; 13] = [
+const OURS: [&str; 14] = [
     "api",
     "runtime",
     "template_reads",
@@ -63,6 +63,7 @@ const OURS: [&str; 13] = [
     "framework_addon",
     "config_policy_controller",
     "apiserver",
+    "dryrun",
     "fleet",
     "manifests",
     "report",

@@ -70,10 +70,23 @@ const PRODUCT: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "reeve-dryrun",
+        &[
+            "reeve-api",
+            "reeve-apiserver",
+            "reeve-config-policy-controller",
+            "reeve-fleet",
+            "reeve-go-compat",
+            "reeve-manifests",
+            "reeve-runtime",
+        ],
+    ),
+    (
         "reeve-cli",
         &[
             "reeve-api",
             "reeve-apiserver",
+            "reeve-dryrun",
             "reeve-fleet",
             "reeve-manifests",
             "reeve-report",

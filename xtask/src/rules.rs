@@ -13,13 +13,14 @@ use crate::run;
 
 const FOLDER: &str = "docs/behaviour";
 /// Where code and tests are. Generated and built files are not among them.
-const CODE: [&str; 16] = [
+const CODE: [&str; 17] = [
     "addon-controller",
     "api",
     "apiserver",
     "benches",
     "cli",
     "config-policy-controller",
+    "dryrun",
     "fleet",
     "framework-addon",
     "go-compat",
@@ -31,7 +32,7 @@ const CODE: [&str; 16] = [
     "deploy",
     "xtask",
 ];
-const PREFIXES: &str = "PROP|FWK|CFG|ADDON|GK|TMPL|PLC|OP|CLI";
+const PREFIXES: &str = "PROP|FWK|CFG|ADDON|GK|TMPL|PLC|OP|CLI|DRY";
 
 /// A rule's identifier, with the number of a row where it is one of a table.
 type Rule = String;

@@ -72,6 +72,9 @@ pub struct Evaluation {
     pub related: Vec<RelatedObject>,
     /// Why the evaluation is retried.
     pub failures: Vec<String>,
+    /// What object templates say that could not be evaluated although nothing is retried: their kind is not served, or
+    /// the selector of the policy makes no sense.
+    pub unevaluated: Vec<String>,
     /// When the evaluation is repeated although nothing failed.
     pub again: Option<Duration>,
     /// An object template could not be turned into objects, or objects could not be read, so it is not known which
@@ -388,17 +391,21 @@ impl<C: Cluster> Run<'_, C> {
         let EvaluationError { mut event, retry } = failed_template;
         // Errors quote the policy, which may hold what its hub templates read.
         event.message = self.work.secrets.redact(&event.message);
+        let reason = messages::condition_reason(&event.reason);
+        if reason == messages::NAMESPACE_SELECTOR_ERROR {
+            self.outcome.unevaluated.push(event.message.clone());
+        }
         match retry {
             Retry::No => {}
             Retry::Soon => self.outcome.failures.push(event.message.clone()),
             Retry::WhenKindAppears => {
                 let metrics = &self.evaluator.metrics;
                 metrics.failed(self.work.policy, Fault::NoSuchKind);
+                self.outcome.unevaluated.push(event.message.clone());
                 self.outcome.again = Some(MISSING_KIND);
             }
         }
         // A template that chooses no namespace at all is clear about which objects are the policy's: none.
-        let reason = messages::condition_reason(&event.reason);
         self.outcome.incomplete |= reason != messages::MISSING_NAMESPACE;
         let findings = vec![Finding::without_object(event)];
         TemplateFindings { resource, findings }

@@ -7,6 +7,11 @@ pub fn offline_write(name: &str) -> String {
     format!("{name} is not changed: this evaluation has no cluster")
 }
 
+/// The namespaces that a selector chooses among are not known.
+pub fn namespaces_unreadable(why: &str) -> String {
+    format!("cannot list the namespaces: {why}")
+}
+
 /// The log line in front of a difference.
 pub fn logged_diff(diff: &str, policy: &ObjectKey, object: &ObjectKey, resource: &str) -> String {
     let fields = [

@@ -33,6 +33,9 @@ pub enum KindLookup {
     Watched(Kinds<PolicyRef>, PolicyRef),
     /// By discovery with a cache: on a hub an agent has no right to watch CRDs.
     Discovery(Discovery),
+    /// By discovery, and all kinds are read by GET and LIST: for a single evaluation, whose user may not be allowed to
+    /// watch.
+    WithoutWatches(Discovery),
 }
 
 impl KindLookup {
@@ -40,13 +43,19 @@ impl KindLookup {
         match self {
             Self::Watched(kinds, policy) => kinds.find(kind, policy).await,
             Self::Discovery(discovery) => discovery.find(kind).await,
+            Self::WithoutWatches(discovery) => Ok(ServedKind {
+                watchable: false,
+                ..discovery.find(kind).await?
+            }),
         }
     }
 
     fn invalidate(&self, kind: &GroupVersionKind) {
         match self {
             Self::Watched(kinds, _) => kinds.invalidate(kind),
-            Self::Discovery(discovery) => discovery.forget(kind),
+            Self::Discovery(discovery) | Self::WithoutWatches(discovery) => {
+                discovery.forget(kind);
+            }
         }
     }
 }

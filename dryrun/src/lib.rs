@@ -1,0 +1,29 @@
+//! `dryrun`: evaluates configuration policies once and changes nothing.
+//!
+//! The evaluation is that of the controller (`reeve_config_policy_controller::dryrun`); here is what is around it:
+//! [`args`], reading policies (`policies`, `strict`), resources and the mappings of their kinds (`resources`, `mappings`), the world
+//! that is evaluated (`world`), and the output (`compare`, `print`, `paint`). `messages` has every text.
+//!
+//! [`run`] neither prints nor ends the process: it returns an [`Outcome`].
+
+mod args;
+mod compare;
+mod error;
+mod generate;
+mod json;
+mod logs;
+mod mappings;
+mod messages;
+mod paint;
+mod policies;
+mod print;
+mod resources;
+mod run;
+mod strict;
+mod world;
+
+pub use args::{Args, Caller};
+pub use run::{Outcome, run};
+
+/// The name of upstream's program.
+pub const PROGRAM: &str = "dryrun";
