@@ -49,7 +49,7 @@ pub use audit::AuditLog;
 pub use data::{Data, DataError, DataKind, Folder};
 pub use fault_injection::{Fault, FaultMatch, Faults};
 pub use identity::Identity;
-pub use kinds::Kind;
+pub use kinds::{Kind, Kinds};
 pub use kubeconfig::{KubeconfigContext, kubeconfig};
 pub use listener::{ListenError, Listener};
 pub use pki::{Authority, AuthorityError, Certificate};

@@ -6,6 +6,7 @@ mod dryrun;
 mod generate;
 mod inputs;
 mod output;
+mod resolve;
 mod terminal;
 mod test;
 mod up;
@@ -71,6 +72,12 @@ enum Component {
     /// The same by upstream's name.
     #[command(skip)]
     DryrunProgram(reeve_dryrun::Args),
+    /// Resolves the templates of a policy, of the hub and of a cluster, and prints the result.
+    #[command(name = "resolve")]
+    Resolve(reeve_resolve::Args),
+    /// The same by upstream's name.
+    #[command(skip)]
+    ResolveProgram(reeve_resolve::Args),
     /// Runs test suites of policies, or evaluates policies without one.
     #[command(name = "test")]
     Test(test::Args),
@@ -90,11 +97,12 @@ enum Component {
 }
 
 /// The commands that are no component.
-const OWN_COMMANDS: [&str; 7] = [
+const OWN_COMMANDS: [&str; 8] = [
     "apiserver",
     "up",
     "generate",
     "dryrun",
+    "resolve",
     "test",
     "version",
     "completion",
@@ -128,6 +136,10 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         Some(GENERATOR) => Component::Generate(generate::Args::of_program(args)),
         Some(reeve_dryrun::PROGRAM) => match dryrun::of_program(args) {
             Ok(args) => Component::DryrunProgram(args),
+            Err(code) => return code,
+        },
+        Some(reeve_resolve::PROGRAM) => match resolve::of_program(args) {
+            Ok(args) => Component::ResolveProgram(args),
             Err(code) => return code,
         },
         _ => match parse(args) {
@@ -223,6 +235,14 @@ async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode
         Component::DryrunProgram(args) => {
             return Ok(dryrun::run(args, Caller::Upstream, stop).await);
         }
+        Component::Resolve(args) => {
+            let caller = reeve_resolve::Caller::Reeve;
+            return Ok(resolve::run(args, caller, stop).await);
+        }
+        Component::ResolveProgram(args) => {
+            let caller = reeve_resolve::Caller::Upstream;
+            return Ok(resolve::run(args, caller, stop).await);
+        }
         Component::Test(args) => return test::run(args, stop).await,
         Component::Version => output::line(format_args!(
             "reeve {} ({})",
@@ -301,6 +321,7 @@ mod tests {
                 "up",
                 "generate",
                 "dryrun",
+                "resolve",
                 "test",
                 "version",
                 "completion"

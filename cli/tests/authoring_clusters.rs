@@ -263,3 +263,98 @@ fn dry_23_logs_begin_with_the_policy_and_files_are_written() -> Result<()> {
     ensure!(status.contains("\ncompliant: NonCompliant\n"), "{status}");
     Ok(())
 }
+
+const TEMPLATED: &str = r#"
+apiVersion: policy.open-cluster-management.io/v1
+kind: Policy
+metadata:
+  name: p
+  namespace: default
+spec:
+  disabled: false
+  policy-templates:
+  - objectDefinition:
+      apiVersion: policy.open-cluster-management.io/v1
+      kind: ConfigurationPolicy
+      metadata:
+        name: c
+      spec:
+        object-templates-raw: |
+          {{- range (lookup "v1" "ConfigMap" "" "" "{{hub .ManagedClusterLabels.selector hub}}").items }}
+          - complianceType: musthave
+            objectDefinition:
+              apiVersion: v1
+              kind: Secret
+              metadata:
+                name: '{{ .metadata.name }}-{{ .metadata.uid }}'
+                namespace: '{{ .metadata.namespace }}'
+              data:
+                copied: '{{ fromSecret "default" "s" "a" }}'
+                missing: '{{ lookup "v1" "Pod" "default" "none" | len }}'
+          {{- end }}
+"#;
+
+#[tokio::test]
+async fn rsv_13_what_was_read_of_a_hub_and_a_cluster_replays_byte_for_byte() -> Result<()> {
+    let cluster = Cluster::start()?;
+    for name in ["b", "a", "c"] {
+        let labels = if name == "c" {
+            json!({})
+        } else {
+            json!({ "color": "red" })
+        };
+        let object = json!({
+            "apiVersion": "v1", "kind": "ConfigMap",
+            "metadata": { "name": name, "namespace": "default", "labels": labels },
+        });
+        cluster.create(("", "v1", "ConfigMap"), object).await?;
+    }
+    let secret = json!({
+        "apiVersion": "v1", "kind": "Secret", "metadata": { "name": "s", "namespace": "default" }, "data": { "a": "dG9wLXNlY3JldA==" },
+    });
+    cluster.create(("", "v1", "Secret"), secret).await?;
+    cluster.write("policy.yaml", TEMPLATED)?;
+    cluster.write(
+        "clusters.yaml",
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata:\n  name: east\n  labels:\n    selector: color=red\n",
+    )?;
+    let live = cluster.run(&[
+        "resolve",
+        "policy.yaml",
+        "--cluster",
+        "east",
+        "--hub-kubeconfig",
+        KUBECONFIG,
+        "--local-hub-resources",
+        "clusters.yaml",
+        "--save-resources",
+        "used.yaml",
+        "--save-hub-resources",
+        "hub.yaml",
+    ])?;
+    ensure!(live.status.success(), "{}", error(&live));
+    let text = out(&live);
+    ensure!(text.matches("complianceType").count() == 2, "{text}");
+    ensure!(text.contains("copied: dG9wLXNlY3JldA=="), "{text}");
+    let used = std::fs::metadata(cluster.path().join("used.yaml"))?;
+    let mode = std::os::unix::fs::PermissionsExt::mode(&used.permissions());
+    ensure!(mode & 0o777 == 0o600, "{mode:o}");
+    let again = cluster.run(&[
+        "resolve",
+        "policy.yaml",
+        "--cluster",
+        "east",
+        "--local-hub-resources",
+        "hub.yaml",
+        "--local-resources",
+        "used.yaml",
+        "--offline",
+    ])?;
+    ensure!(again.status.success(), "{}", error(&again));
+    ensure!(
+        again.stdout == live.stdout,
+        "{}instead of\n{text}",
+        out(&again)
+    );
+    Ok(())
+}

@@ -118,3 +118,9 @@ fn examples_of_dryrun_print_what_the_page_shows() -> Result<()> {
     ensure!(check("dryrun.md")? >= 3);
     Ok(())
 }
+
+#[test]
+fn examples_of_resolve_print_what_the_page_shows() -> Result<()> {
+    ensure!(check("resolve.md")? >= 4);
+    Ok(())
+}

@@ -54,7 +54,7 @@ pub fn start_nowhere() {
 }
 
 /// The module prefixes of this workspace's crates.
-const OURS: [&str; 14] = [
+const OURS: [&str; 15] = [
     "api",
     "runtime",
     "template_reads",
@@ -67,6 +67,7 @@ const OURS: [&str; 14] = [
     "fleet",
     "manifests",
     "report",
+    "resolve",
     "suites",
     "cli",
 ];

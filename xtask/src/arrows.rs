@@ -82,6 +82,17 @@ const PRODUCT: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "reeve-resolve",
+        &[
+            "reeve-config-policy-controller",
+            "reeve-go-compat",
+            "reeve-manifests",
+            "reeve-runtime",
+            "reeve-template-reads",
+            "reeve-templates-engine",
+        ],
+    ),
+    (
         "reeve-cli",
         &[
             "reeve-api",
@@ -90,6 +101,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
             "reeve-fleet",
             "reeve-manifests",
             "reeve-report",
+            "reeve-resolve",
             "reeve-runtime",
             "reeve-policy-generator",
             "reeve-suites",

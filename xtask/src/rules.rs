@@ -13,7 +13,7 @@ use crate::run;
 
 const FOLDER: &str = "docs/behaviour";
 /// Where code and tests are. Generated and built files are not among them.
-const CODE: [&str; 17] = [
+const CODE: [&str; 18] = [
     "addon-controller",
     "api",
     "apiserver",
@@ -25,6 +25,7 @@ const CODE: [&str; 17] = [
     "framework-addon",
     "go-compat",
     "propagator",
+    "resolve",
     "runtime",
     "template-reads",
     "templates-engine",
@@ -32,7 +33,7 @@ const CODE: [&str; 17] = [
     "deploy",
     "xtask",
 ];
-const PREFIXES: &str = "PROP|FWK|CFG|ADDON|GK|TMPL|PLC|OP|CLI|DRY";
+const PREFIXES: &str = "PROP|FWK|CFG|ADDON|GK|TMPL|PLC|OP|CLI|DRY|RSV";
 
 /// A rule's identifier, with the number of a row where it is one of a table.
 type Rule = String;

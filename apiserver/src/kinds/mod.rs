@@ -253,6 +253,7 @@ impl Kinds {
     }
 
     /// The same without the resources of a CRD.
+    #[must_use]
     pub fn without_crd(&self, name: &str) -> Self {
         let mut all = self.clone();
         all.custom.remove(name);
