@@ -5,6 +5,7 @@ mod apiserver;
 mod dryrun;
 mod generate;
 mod inputs;
+mod lint;
 mod output;
 mod resolve;
 mod terminal;
@@ -78,6 +79,9 @@ enum Component {
     /// The same by upstream's name.
     #[command(skip)]
     ResolveProgram(reeve_resolve::Args),
+    /// Finds mistakes in policies, and in what belongs to them, before anything evaluates them.
+    #[command(name = "lint")]
+    Lint(reeve_lint::Args),
     /// Runs test suites of policies, or evaluates policies without one.
     #[command(name = "test")]
     Test(test::Args),
@@ -97,12 +101,13 @@ enum Component {
 }
 
 /// The commands that are no component.
-const OWN_COMMANDS: [&str; 8] = [
+const OWN_COMMANDS: [&str; 9] = [
     "apiserver",
     "up",
     "generate",
     "dryrun",
     "resolve",
+    "lint",
     "test",
     "version",
     "completion",
@@ -243,6 +248,7 @@ async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode
             let caller = reeve_resolve::Caller::Upstream;
             return Ok(resolve::run(args, caller, stop).await);
         }
+        Component::Lint(args) => return Ok(lint::run(&args)),
         Component::Test(args) => return test::run(args, stop).await,
         Component::Version => output::line(format_args!(
             "reeve {} ({})",
@@ -322,6 +328,7 @@ mod tests {
                 "generate",
                 "dryrun",
                 "resolve",
+                "lint",
                 "test",
                 "version",
                 "completion"

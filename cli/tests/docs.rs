@@ -124,3 +124,15 @@ fn examples_of_resolve_print_what_the_page_shows() -> Result<()> {
     ensure!(check("resolve.md")? >= 4);
     Ok(())
 }
+
+#[test]
+fn examples_of_lint_print_what_the_page_shows() -> Result<()> {
+    ensure!(check("lint.md")? >= 2);
+    Ok(())
+}
+
+#[test]
+fn examples_for_users_of_upstreams_tools_print_what_the_page_shows() -> Result<()> {
+    ensure!(check("from-upstream.md")? >= 4);
+    Ok(())
+}

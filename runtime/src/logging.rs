@@ -54,7 +54,7 @@ pub fn start_nowhere() {
 }
 
 /// The module prefixes of this workspace's crates.
-const OURS: [&str; 15] = [
+const OURS: [&str; 16] = [
     "api",
     "runtime",
     "template_reads",
@@ -65,6 +65,7 @@ const OURS: [&str; 15] = [
     "apiserver",
     "dryrun",
     "fleet",
+    "lint",
     "manifests",
     "report",
     "resolve",

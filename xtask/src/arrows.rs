@@ -93,12 +93,26 @@ const PRODUCT: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "reeve-lint",
+        &[
+            "reeve-api",
+            "reeve-apiserver",
+            "reeve-config-policy-controller",
+            "reeve-fleet",
+            "reeve-go-compat",
+            "reeve-manifests",
+            "reeve-report",
+            "reeve-templates-engine",
+        ],
+    ),
+    (
         "reeve-cli",
         &[
             "reeve-api",
             "reeve-apiserver",
             "reeve-dryrun",
             "reeve-fleet",
+            "reeve-lint",
             "reeve-manifests",
             "reeve-report",
             "reeve-resolve",

@@ -13,7 +13,7 @@ use crate::run;
 
 const FOLDER: &str = "docs/behaviour";
 /// Where code and tests are. Generated and built files are not among them.
-const CODE: [&str; 18] = [
+const CODE: [&str; 19] = [
     "addon-controller",
     "api",
     "apiserver",
@@ -24,6 +24,7 @@ const CODE: [&str; 18] = [
     "fleet",
     "framework-addon",
     "go-compat",
+    "lint",
     "propagator",
     "resolve",
     "runtime",
@@ -33,7 +34,7 @@ const CODE: [&str; 18] = [
     "deploy",
     "xtask",
 ];
-const PREFIXES: &str = "PROP|FWK|CFG|ADDON|GK|TMPL|PLC|OP|CLI|DRY|RSV";
+const PREFIXES: &str = "PROP|FWK|CFG|ADDON|GK|TMPL|PLC|OP|CLI|DRY|RSV|LINT";
 
 /// A rule's identifier, with the number of a row where it is one of a table.
 type Rule = String;

@@ -27,7 +27,6 @@ use crate::evaluate::diff::Sensitivity;
 use crate::evaluate::encryption_keys::{self, KeyPair};
 use crate::evaluate::evaluator::Evaluator;
 use crate::evaluate::memo::ComparisonCache;
-use crate::evaluate::selectors::namespaces::{Namespace, select_namespaces};
 use crate::evaluate::spec::{self, Templating, selector};
 use crate::evaluate::templates::Templates;
 use crate::messages;
@@ -41,6 +40,7 @@ use reeve_template_reads::Secrets;
 
 pub use crate::evaluate::diff::DiffLength;
 pub use crate::evaluate::selectors::namespaces::TerminatingInclusion;
+pub use crate::evaluate::selectors::namespaces::{Namespace, select_namespaces};
 pub use kinds::{builtin, kind};
 pub use offline::Offline;
 

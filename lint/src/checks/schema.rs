@@ -1,0 +1,126 @@
+//! RVL002 and RVL003: the schema of an object's kind.
+
+use reeve_apiserver::{Kind, Kinds, schema};
+use serde_json::Value;
+
+use crate::file::join;
+use crate::finding::Finding;
+use crate::items::{Item, Role, is_templated, text};
+use crate::messages;
+
+/// Checks an object with the schema of its kind, if that is known.
+pub(crate) fn check(item: &Item<'_>, kinds: &Kinds) -> Vec<Finding> {
+    if !item.value.is_object() {
+        return Vec::new();
+    }
+    let mut findings = required(item);
+    let api_version = text(item.value, "/apiVersion");
+    let Some(kind) = kinds.of_object(api_version, item.kind()) else {
+        return findings;
+    };
+    findings.extend(unknown(item, kind));
+    // Only a part of a desired object is given: what it lacks, and rules about the whole, do not matter.
+    let is_whole = !matches!(item.role, Role::Desired { .. });
+    if is_whole && kind.custom.is_some() {
+        findings.extend(invalid(item, kind));
+    }
+    findings
+}
+
+/// What every document needs.
+fn required(item: &Item<'_>) -> Vec<Finding> {
+    if matches!(item.role, Role::Desired { .. }) {
+        return Vec::new();
+    }
+    let missing = |field: &str| item.value.pointer(field).and_then(Value::as_str).is_none();
+    let fields = [("/apiVersion", "apiVersion"), ("/kind", "kind")];
+    let missing = fields.into_iter().filter(|(field, _)| missing(field));
+    let missing: Vec<&str> = missing.map(|(_, name)| name).collect();
+    match missing.as_slice() {
+        [] => Vec::new(),
+        some => vec![item.finding("", "RVL001", messages::missing(&some.join(" and ")))],
+    }
+}
+
+fn unknown(item: &Item<'_>, kind: &Kind) -> Vec<Finding> {
+    let Some((types, id)) = &kind.schema else {
+        return Vec::new();
+    };
+    let mut pruned = item.value.clone();
+    let unknown = schema::prune(types, *id, &mut pruned).into_iter();
+    unknown
+        .map(|field| {
+            let place = pointer(item.value, &field);
+            let message = messages::unknown_field(&item.described(), &field);
+            item.finding(&place, "RVL003", message)
+        })
+        .collect()
+}
+
+fn invalid(item: &Item<'_>, kind: &Kind) -> Vec<Finding> {
+    let Some((types, id)) = &kind.schema else {
+        return Vec::new();
+    };
+    let mut value = item.value.clone();
+    schema::default(types, *id, &mut value);
+    let errors = schema::validate(types, *id, &value, None).into_iter();
+    errors
+        .filter_map(|error| {
+            let place = pointer(item.value, &error.field);
+            let is_made = item.value.pointer(&place).is_some_and(is_templated);
+            // What a template makes is not known, and neither is what rules say about it.
+            let is_rule = error.field == "<nil>" && is_templated(item.value);
+            // The other errors say why.
+            let is_about_others = error
+                .message
+                .contains("some validation rules were not checked");
+            if is_made && !place.is_empty() || is_rule || is_about_others {
+                return None;
+            }
+            let message = messages::invalid(&item.described(), &error.field, &error.message);
+            Some(item.finding(&place, "RVL002", message))
+        })
+        .collect()
+}
+
+/// The pointer to a field such as `spec.containers[0].name`, as far as the object has it.
+fn pointer(object: &Value, field: &str) -> String {
+    let mut value = object;
+    let mut pointer = String::new();
+    let mut rest = field.trim_start_matches('.');
+    while !rest.is_empty() {
+        let step = if let Some(inner) = rest.strip_prefix('[') {
+            let (index, after) = inner.split_once(']').unwrap_or((inner, ""));
+            rest = after.trim_start_matches('.');
+            index.to_owned()
+        } else {
+            let key = key(value, rest);
+            rest = rest
+                .get(key.len()..)
+                .unwrap_or_default()
+                .trim_start_matches('.');
+            key
+        };
+        let next = match value {
+            Value::Array(items) => step.parse().ok().and_then(|index: usize| items.get(index)),
+            Value::Object(fields) => fields.get(&step),
+            _ => None,
+        };
+        let Some(next) = next else { break };
+        pointer = join(&pointer, &step);
+        value = next;
+    }
+    pointer
+}
+
+/// The key that a path goes on with: the longest one of the value, as keys may have dots.
+fn key(value: &Value, rest: &str) -> String {
+    let keys = value.as_object().into_iter().flatten().map(|(key, _)| key);
+    let begins = |key: &&String| {
+        rest.strip_prefix(key.as_str())
+            .is_some_and(|after| after.is_empty() || after.starts_with(['.', '[']))
+    };
+    let longest = keys.filter(begins).max_by_key(|key| key.len());
+    let first = || rest.split(['.', '[']).next().unwrap_or(rest).to_owned();
+    longest.cloned().unwrap_or_else(first)
+}

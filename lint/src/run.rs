@@ -1,0 +1,202 @@
+//! Runs the command.
+
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::args::{Args, FailOn};
+use crate::checks;
+use crate::file::File;
+use crate::finding::Finding;
+use crate::output::{self, Findings};
+use crate::rules::{Level, find};
+use crate::{fix, messages};
+
+const FAILED: u8 = 1;
+const FOUND: u8 = 2;
+const USAGE: u8 = 64;
+
+/// What is printed, and the exit code.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Outcome {
+    /// For standard output.
+    pub stdout: String,
+    /// For standard error.
+    pub stderr: String,
+    /// The exit code.
+    pub code: u8,
+}
+
+impl Outcome {
+    fn error(code: u8, text: &str) -> Self {
+        Self {
+            stderr: format!("error: {text}\n"),
+            code,
+            ..Self::default()
+        }
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Outcome {
+    if args.rules {
+        return Outcome {
+            stdout: output::rules(),
+            ..Outcome::default()
+        };
+    }
+    if let Some(wrong) = wrong_usage(args) {
+        return Outcome::error(USAGE, &wrong);
+    }
+    let mut errors = Vec::new();
+    let mut files = files(&args.paths, &mut errors);
+    let crds = definitions(&args.crds, &mut errors);
+    if !errors.is_empty() {
+        return Outcome::error(FAILED, &errors.join("\nerror: "));
+    }
+    let mut fixed = 0;
+    let mut all = findings(&files, &crds, args);
+    if args.fix {
+        match mend(&mut files, &all) {
+            Ok(count) => fixed = count,
+            Err(why) => return Outcome::error(FAILED, &why),
+        }
+        if fixed > 0 {
+            all = findings(&files, &crds, args);
+        }
+    }
+    let code = code(&all, args.fail_on);
+    let findings = Findings {
+        all,
+        files: files.into_iter().map(|file| file.path).collect(),
+        fixed,
+    };
+    Outcome {
+        stdout: output::print(&findings, args.output),
+        stderr: String::new(),
+        code,
+    }
+}
+
+fn wrong_usage(args: &Args) -> Option<String> {
+    let is_stdin = |path: &PathBuf| path == Path::new(reeve_manifests::STDIN);
+    if args.paths.is_empty() {
+        return Some(messages::PATH_NEEDED.to_owned());
+    }
+    if args.fix && args.paths.iter().any(is_stdin) {
+        return Some(messages::NO_FIX_OF_STDIN.to_owned());
+    }
+    let unknown = args.ignore.iter().find(|id| find(id).is_none());
+    unknown.map(|id| messages::unknown_rule(id))
+}
+
+/// Reads files and folders.
+fn files(paths: &[PathBuf], errors: &mut Vec<String>) -> Vec<File> {
+    let mut all = Vec::new();
+    for path in paths {
+        if path == Path::new(reeve_manifests::STDIN) {
+            let mut text = String::new();
+            match std::io::stdin().lock().read_to_string(&mut text) {
+                Ok(_) => all.push(File::new(messages::STDIN.to_owned(), text)),
+                Err(error) => errors.push(format!("cannot read standard input: {error}")),
+            }
+            continue;
+        }
+        let (found, _, unread) = reeve_manifests::files(path);
+        errors.extend(unread.iter().map(ToString::to_string));
+        for file in found {
+            let read = std::fs::read_to_string(&file);
+            match read {
+                Ok(text) => all.push(File::new(file.display().to_string(), text)),
+                Err(error) => errors.push(format!("cannot read {}: {error}", file.display())),
+            }
+        }
+    }
+    all
+}
+
+fn definitions(paths: &[PathBuf], errors: &mut Vec<String>) -> Vec<Value> {
+    let files = files(paths, errors);
+    let documents = files.into_iter().flat_map(|file| file.documents);
+    documents
+        .filter_map(|document| document.value.ok())
+        .collect()
+}
+
+/// All findings that are not ignored, by file and place.
+fn findings(files: &[File], crds: &[Value], args: &Args) -> Vec<Finding> {
+    let mut all = checks::all(files, crds);
+    let is_off = |finding: &Finding| {
+        let mut ignored = args.ignore.iter();
+        ignored.any(|id| id.eq_ignore_ascii_case(finding.rule.id))
+    };
+    all.retain(|finding| !is_off(finding) && !is_ignored(files, finding));
+    let order = |finding: &Finding| files.iter().position(|file| file.path == finding.path);
+    all.sort_by(|a, b| {
+        let key = |one: &Finding| {
+            (
+                order(one),
+                one.line,
+                one.column,
+                one.rule.id,
+                one.message.clone(),
+            )
+        };
+        key(a).cmp(&key(b))
+    });
+    all.dedup_by(|a, b| {
+        (&a.path, a.line, a.rule.id, &a.message) == (&b.path, b.line, b.rule.id, &b.message)
+    });
+    all
+}
+
+/// Whether a comment on the line, or on the one above it, ignores the rule.
+fn is_ignored(files: &[File], finding: &Finding) -> bool {
+    const MARK: &str = "reeve-lint: ignore";
+    let Some(file) = files.iter().find(|file| file.path == finding.path) else {
+        return false;
+    };
+    let names = |line: usize, alone: bool| {
+        let text = file.text.get(file.line(line)).unwrap_or_default();
+        let Some((before, comment)) = text.rsplit_once('#') else {
+            return false;
+        };
+        let Some(rules) = comment.trim_start().strip_prefix(MARK) else {
+            return false;
+        };
+        let mut words = rules.split([' ', ',']).filter(|word| !word.is_empty());
+        (!alone || before.trim().is_empty())
+            && words.any(|word| word.eq_ignore_ascii_case(finding.rule.id))
+    };
+    names(finding.line, false) || finding.line > 1 && names(finding.line - 1, true)
+}
+
+fn code(all: &[Finding], fail_on: FailOn) -> u8 {
+    let is_failure = |finding: &Finding| match fail_on {
+        FailOn::None => false,
+        FailOn::Error => finding.rule.level == Level::Error,
+        FailOn::Warning => true,
+    };
+    if all.iter().any(is_failure) { FOUND } else { 0 }
+}
+
+/// Mends files, and reads them again.
+fn mend(files: &mut [File], all: &[Finding]) -> Result<usize, String> {
+    let mut fixed = 0;
+    for file in files {
+        let own: Vec<Finding> = all
+            .iter()
+            .filter(|one| one.path == file.path)
+            .cloned()
+            .collect();
+        let (text, count) = fix::mend(file, &own);
+        if count > 0 {
+            let path = Path::new(&file.path);
+            std::fs::write(path, &text).map_err(|error| messages::unwritable(path, &error))?;
+            *file = File::new(file.path.clone(), text);
+            fixed += count;
+        }
+    }
+    Ok(fixed)
+}
