@@ -8,7 +8,7 @@ use clap::{ArgAction, Parser, Subcommand};
 use reeve_runtime::flags::go_bool;
 
 use crate::messages;
-use crate::run::Outcome;
+use crate::outcome::Outcome;
 
 /// How the program was called, which decides what upstream's fixed texts and exit codes hold for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod json;
 mod logs;
 mod mappings;
 mod messages;
+mod outcome;
 mod paint;
 mod policies;
 mod print;
@@ -23,7 +24,8 @@ mod strict;
 mod world;
 
 pub use args::{Args, Caller};
-pub use run::{Outcome, run};
+pub use outcome::Outcome;
+pub use run::{dry_run, run};
 
 /// The name of upstream's program.
 pub const PROGRAM: &str = "dryrun";

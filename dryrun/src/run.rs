@@ -13,6 +13,7 @@ use crate::args::{Args, Caller, Command};
 use crate::compare::compare;
 use crate::error::Error;
 use crate::json::{from_yaml, to_yaml};
+use crate::outcome::Outcome;
 use crate::paint::Paint;
 use crate::policies::{Policies, Target};
 use crate::world::World;
@@ -20,46 +21,6 @@ use crate::{generate, logs, messages, policies, print, resources, world};
 
 const NOT_COMPLIANT: u8 = 2;
 const FAILED: u8 = 1;
-
-/// What is printed, and the exit code.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// For standard output.
-    pub stdout: String,
-    /// For standard error.
-    pub stderr: String,
-    /// The exit code.
-    pub code: u8,
-}
-
-impl Outcome {
-    pub(crate) fn error(code: u8, text: &str) -> Self {
-        let mut outcome = Self::default();
-        outcome.fail(code, text);
-        outcome
-    }
-
-    /// Adds an error. The smallest code except 0 stays: what could not be evaluated counts more than a violation.
-    fn fail(&mut self, code: u8, text: &str) {
-        self.aside(&format!("Error: {text}"));
-        self.code = match self.code {
-            0 => code,
-            before => before.min(code),
-        };
-    }
-
-    fn aside(&mut self, line: &str) {
-        self.stderr.push_str(line);
-        self.stderr.push('\n');
-    }
-
-    fn lines<T: AsRef<str>>(&mut self, lines: &[T]) {
-        for line in lines {
-            self.stdout.push_str(line.as_ref());
-            self.stdout.push('\n');
-        }
-    }
-}
 
 /// Runs the command.
 pub async fn run(args: &Args, caller: Caller) -> Outcome {
@@ -80,6 +41,21 @@ pub async fn run(args: &Args, caller: Caller) -> Outcome {
         outcome.fail(FAILED, &error.to_string());
     }
     outcome
+}
+
+/// Evaluates all policies of a text against the objects of another, and returns their compliance messages.
+pub async fn dry_run(policies: &str, objects: &str) -> Result<Vec<String>, String> {
+    let policies = policies::read(policies, Caller::Reeve)?;
+    let objects = resources::read(Some(objects), &[])?;
+    let world = World::in_memory(None, &objects, &policies.crds);
+    let world = world.map_err(|error| error.to_string())?;
+    let mut messages = Vec::new();
+    for target in &policies.targets {
+        let report = world.evaluate(&target.policy, DiffLength::Full).await;
+        messages.extend(report.failures);
+        messages.extend(report.messages);
+    }
+    Ok(messages)
 }
 
 fn wrong_usage(args: &Args) -> Option<&'static str> {

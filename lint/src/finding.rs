@@ -21,6 +21,13 @@ pub(crate) struct Finding {
     pub(crate) edit: Option<Edit>,
 }
 
+/// Findings, and what they were found in.
+pub(crate) struct Findings {
+    pub(crate) all: Vec<Finding>,
+    pub(crate) files: Vec<String>,
+    pub(crate) fixed: usize,
+}
+
 /// A change of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Edit {

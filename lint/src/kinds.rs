@@ -1,11 +1,12 @@
 //! The kinds whose schemas are known.
 
+use std::sync::LazyLock;
+
 use reeve_apiserver::{Kinds, schema};
 use serde_json::Value;
 
-/// The kinds of Kubernetes, of policies and of placements, and those of more CRDs. What is wrong with a CRD is returned with its
-/// index.
-pub(crate) fn with(crds: &[&Value]) -> (Kinds, Vec<(usize, String)>) {
+/// The kinds of Kubernetes, of policies and of placements.
+static KNOWN: LazyLock<Kinds> = LazyLock::new(|| {
     let mut kinds = Kinds::builtin();
     let policies = reeve_api::crds::all().unwrap_or_default().into_iter();
     let placements = reeve_fleet::placement::crds::crds().unwrap_or_default();
@@ -14,6 +15,13 @@ pub(crate) fn with(crds: &[&Value]) -> (Kinds, Vec<(usize, String)>) {
             kinds = more;
         }
     }
+    kinds
+});
+
+/// The kinds of Kubernetes, of policies and of placements, and those of more CRDs. What is wrong with a CRD is returned with its
+/// index.
+pub(crate) fn with(crds: &[&Value]) -> (Kinds, Vec<(usize, String)>) {
+    let mut kinds = KNOWN.clone();
     let mut broken = Vec::new();
     for (index, crd) in crds.iter().enumerate() {
         let errors = schema::check_crd(crd);

@@ -5,16 +5,9 @@ use std::fmt::Write as _;
 use reeve_report::{Entry, Output, Reason, Report, Source, State, Style, print as print_report};
 use serde_json::{Value, json};
 
-use crate::finding::Finding;
+use crate::finding::{Finding, Findings};
 use crate::rules::{Level, RULES};
 use crate::{messages, sarif};
-
-/// Findings, and what they were found in.
-pub(crate) struct Findings {
-    pub(crate) all: Vec<Finding>,
-    pub(crate) files: Vec<String>,
-    pub(crate) fixed: usize,
-}
 
 /// The findings in a form.
 pub(crate) fn print(findings: &Findings, output: Output) -> String {

@@ -3,19 +3,22 @@
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use reeve_report::Output;
 use serde_json::Value;
 
 use crate::args::{Args, FailOn};
 use crate::checks;
 use crate::file::File;
-use crate::finding::Finding;
-use crate::output::{self, Findings};
+use crate::finding::{Finding, Findings};
+use crate::output;
 use crate::rules::{Level, find};
 use crate::{fix, messages};
 
 const FAILED: u8 = 1;
 const FOUND: u8 = 2;
 const USAGE: u8 = 64;
+/// How often files are mended: a document that can be read now may have more to mend.
+const ROUNDS: usize = 5;
 
 /// What is printed, and the exit code.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,14 +60,13 @@ pub fn run(args: &Args) -> Outcome {
     }
     let mut fixed = 0;
     let mut all = findings(&files, &crds, args);
-    if args.fix {
+    for _ in 0..if args.fix { ROUNDS } else { 0 } {
         match mend(&mut files, &all) {
-            Ok(count) => fixed = count,
+            Ok(0) => break,
+            Ok(count) => fixed += count,
             Err(why) => return Outcome::error(FAILED, &why),
         }
-        if fixed > 0 {
-            all = findings(&files, &crds, args);
-        }
+        all = findings(&files, &crds, args);
     }
     let code = code(&all, args.fail_on);
     let findings = Findings {
@@ -77,6 +79,28 @@ pub fn run(args: &Args) -> Outcome {
         stderr: String::new(),
         code,
     }
+}
+
+/// Lints and mends one text. Returns what remains, as text, and the mended text.
+pub fn lint_text(text: &str) -> (String, String) {
+    let mut file = File::new(messages::STDIN.to_owned(), text.to_owned());
+    let mut all = checks::all(std::slice::from_ref(&file), &[]);
+    let mut fixed = 0;
+    for _ in 0..ROUNDS {
+        let (mended, count) = fix::mend(&file, &all);
+        if count == 0 {
+            break;
+        }
+        fixed += count;
+        file = File::new(file.path, mended);
+        all = checks::all(std::slice::from_ref(&file), &[]);
+    }
+    let findings = Findings {
+        all,
+        files: vec![file.path],
+        fixed,
+    };
+    (output::print(&findings, Output::Table), file.text)
 }
 
 fn wrong_usage(args: &Args) -> Option<String> {

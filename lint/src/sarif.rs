@@ -3,8 +3,7 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use crate::finding::Finding;
-use crate::output::Findings;
+use crate::finding::{Finding, Findings};
 use crate::rules::{RULES, Rule};
 
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";

@@ -8,17 +8,7 @@ use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
 use reeve_runtime::flags::go_bool;
 
 use crate::messages;
-use crate::run::Outcome;
-
-/// How the program was called.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Caller {
-    /// By upstream's name: the first document counts, and a kubeconfig has to be there in any case.
-    Upstream,
-    /// As a command of Reeve: all documents count, a cluster is needed where something is read, and wrong usage has an exit
-    /// code of its own.
-    Reeve,
-}
+use crate::outcome::{Caller, Outcome};
 
 /// What is resolved with what.
 #[derive(clap::Args, Clone, Debug)]
@@ -154,7 +144,7 @@ impl Args {
                     stdout: error.render().to_string(),
                     ..Outcome::default()
                 },
-                _ => Outcome::usage(&wrong_flag(&error), Caller::Upstream),
+                _ => Outcome::usage(&wrong_flag(&error), &usage(), Caller::Upstream),
             })
     }
 

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use crate::document::Managed;
 use crate::error::Error;
+use crate::managed::Managed;
 use crate::{fields, messages};
 
 /// Resolves `operatorGroup`, `subscription` and `versions`.

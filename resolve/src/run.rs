@@ -8,56 +8,17 @@ use reeve_manifests::documents;
 use reeve_template_reads::{ReadCache, run_blocking};
 use serde_json::Value;
 
-use crate::args::{Args, Caller, Command, usage};
-use crate::document::{self, Managed, Others};
+use crate::args::{Args, Command, usage};
+use crate::document::{self, Others};
 use crate::error::Error;
 use crate::hub::{self, ManagedCluster};
 use crate::lint::Findings;
+use crate::managed::Managed;
+use crate::outcome::{Caller, Outcome};
 use crate::source::{Source, client};
 use crate::{messages, saved, yaml};
 
-const WRONG_INPUT: u8 = 1;
 const UNRESOLVED: u8 = 2;
-const WRONG_USAGE: u8 = 64;
-
-/// What is printed, and the exit code.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Outcome {
-    /// For standard output.
-    pub stdout: String,
-    /// For standard error.
-    pub stderr: String,
-    /// The exit code.
-    pub code: u8,
-}
-
-impl Outcome {
-    /// An error about arguments.
-    pub(crate) fn usage(text: &str, caller: Caller) -> Self {
-        Self {
-            stderr: format!("Error: {text}\n{}\n", usage()),
-            code: match caller {
-                Caller::Upstream => WRONG_INPUT,
-                Caller::Reeve => WRONG_USAGE,
-            },
-            ..Self::default()
-        }
-    }
-
-    /// An error about the input.
-    fn input(text: &str) -> Self {
-        Self {
-            stderr: format!("Error: {text}\n{}\n", usage()),
-            code: WRONG_INPUT,
-            ..Self::default()
-        }
-    }
-
-    fn aside(&mut self, line: &str) {
-        self.stderr.push_str(line);
-        self.stderr.push('\n');
-    }
-}
 
 /// Runs the command.
 pub async fn run(args: Args, caller: Caller) -> Outcome {
@@ -65,11 +26,11 @@ pub async fn run(args: Args, caller: Caller) -> Outcome {
         return lint(file.as_deref(), sarif.as_deref());
     }
     if let Some(wrong) = wrong_usage(&args, caller) {
-        return Outcome::usage(wrong, caller);
+        return Outcome::usage(wrong, &usage(), caller);
     }
     let input = match input(args.file.as_deref()) {
         Ok(input) => input,
-        Err(why) => return Outcome::input(&messages::unreadable_input(&why)),
+        Err(why) => return Outcome::input(&messages::unreadable_input(&why), &usage()),
     };
     let mut outcome = Outcome::default();
     if args.lints() {
@@ -81,7 +42,7 @@ pub async fn run(args: Args, caller: Caller) -> Outcome {
         if let Some(path) = &args.sarif
             && let Err(why) = findings.write_sarif(path, args.file.as_deref())
         {
-            return Outcome::input(&why);
+            return Outcome::input(&why, &usage());
         }
     }
     match resolve(&args, caller, &input).await {
@@ -102,12 +63,12 @@ pub async fn run(args: Args, caller: Caller) -> Outcome {
 fn lint(file: Option<&Path>, sarif: Option<&Path>) -> Outcome {
     let input = match input(file) {
         Ok(input) => input,
-        Err(why) => return Outcome::input(&messages::unreadable_input(&why)),
+        Err(why) => return Outcome::input(&messages::unreadable_input(&why), &usage()),
     };
     let findings = Findings::of(&input);
     let written = sarif.map(|path| findings.write_sarif(path, file));
     if let Some(Err(why)) = written {
-        return Outcome::input(&why);
+        return Outcome::input(&why, &usage());
     }
     Outcome {
         stdout: findings.text(),

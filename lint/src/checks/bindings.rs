@@ -35,12 +35,11 @@ pub(crate) fn check(items: &[Item<'_>]) -> Vec<Finding> {
             bound.extend(members(set).into_iter().map(|(_, key)| key));
         }
     }
+    let about_bindings = !bindings.is_empty() || documents.iter().any(|other| is_placement(other));
     let mut findings = Vec::new();
     for item in &documents {
         let key = (item.kind(), item.namespace(), item.name());
         let is_bound = bound.contains(&key);
-        let about_bindings =
-            !bindings.is_empty() || documents.iter().any(|other| is_placement(other));
         if item.is(POLICIES, "Policy") && about_bindings && !is_bound {
             let message = messages::unbound(&item.described());
             findings.push(item.finding("/metadata/name", "RVL202", message));

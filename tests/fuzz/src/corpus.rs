@@ -20,6 +20,8 @@ pub enum InputKind {
     Documents,
     /// Templates and documents.
     Both,
+    /// Policies.
+    Policies,
     /// Requests to an API server.
     Requests,
     /// Patches of every kind.
@@ -45,6 +47,7 @@ pub enum InputKind {
 pub struct Corpus {
     templates: Vec<Vec<u8>>,
     documents: Vec<Vec<u8>>,
+    policies: Vec<Vec<u8>>,
 }
 
 impl Corpus {
@@ -66,6 +69,7 @@ impl Corpus {
             let of_yaml = name.is_some_and(|name| name.starts_with("yaml"));
             corpus.collect(&text, of_yaml);
         }
+        corpus.policies = policies()?;
         let (requests, definitions) = (RECORDED.requests.len(), RECORDED.definitions.len());
         ensure!(
             requests > 400 && definitions > 50,
@@ -109,6 +113,7 @@ impl Corpus {
             InputKind::Templates => (&self.templates, PIECES),
             InputKind::Both if random.below(2) == 0 => (&self.templates, PIECES),
             InputKind::Documents | InputKind::Both => (&self.documents, PIECES),
+            InputKind::Policies => (&self.policies, PIECES),
             InputKind::Requests => (&RECORDED.requests, SERVED),
             InputKind::Patches => (&RECORDED.patches, SERVED),
             InputKind::Selectors => (&RECORDED.selectors, SERVED),
@@ -127,6 +132,22 @@ impl Corpus {
         damage(&mut input, random, &other, pieces);
         input
     }
+}
+
+/// The ready-made policies.
+fn policies() -> Result<Vec<Vec<u8>>> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
+    let mut paths = Vec::new();
+    for entry in fs::read_dir(&folder)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|end| end == "yaml") {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    ensure!(paths.len() >= 20, "only {} policies", paths.len());
+    let read = |path| fs::read(path).context("cannot read a policy");
+    paths.iter().map(read).collect()
 }
 
 /// Damages the JSON in an input and leaves it JSON; false if there is none.

@@ -59,6 +59,16 @@ pub const TARGETS: &[Target] = &[
         run: lint_text,
     },
     Target {
+        name: "lint a policy",
+        input_kind: InputKind::Policies,
+        run: lint_policy,
+    },
+    Target {
+        name: "dry run a policy",
+        input_kind: InputKind::Policies,
+        run: dry_run,
+    },
+    Target {
         name: "serve a request",
         input_kind: InputKind::Requests,
         run: server::request,
@@ -202,4 +212,26 @@ fn decrypt(input: &[u8]) {
 
 fn lint_text(input: &[u8]) {
     let _ = lint::lint(&text(input));
+}
+
+/// What is mended must stay as it is when it is mended again.
+fn lint_policy(input: &[u8]) {
+    let (_, mended) = reeve_lint::lint_text(&text(input));
+    let (_, again) = reeve_lint::lint_text(&mended);
+    assert_eq!(mended, again, "mended twice");
+}
+
+/// The policy against itself and a few objects: what it says is among what it finds.
+fn dry_run(input: &[u8]) {
+    let policy = text(input);
+    let namespace =
+        "\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: prod, labels: {a: b}}}\n";
+    let Ok(runtime) = tokio::runtime::Builder::new_current_thread().build() else {
+        return;
+    };
+    let _ = runtime.block_on(reeve_dryrun::dry_run(
+        &policy,
+        &[policy.as_str(), namespace].concat(),
+    ));
+    let _ = runtime.block_on(reeve_dryrun::dry_run(&policy, namespace));
 }
