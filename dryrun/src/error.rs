@@ -30,7 +30,7 @@ pub(crate) enum Error {
     /// The messages cannot be written.
     #[error("unable to save or print the compliance messages: {0}")]
     SaveMessages(String),
-    /// The cluster cannot be asked for its kinds.
+    /// The kinds of the cluster cannot be listed.
     #[error("{0}")]
     Generate(String),
 }

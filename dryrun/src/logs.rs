@@ -13,7 +13,7 @@ use crate::messages;
 /// The level that logs everything.
 const LEVEL: &str = "2";
 
-/// Starts logging as the flags say.
+/// Starts logging by the flags.
 pub(crate) fn start(args: &Args) -> Result<(), Error> {
     let failed = |why: String| Error::Logging(why);
     if args.log_path.is_some() && args.log == Some(false) {

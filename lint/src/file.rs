@@ -24,7 +24,7 @@ pub(crate) struct File {
 pub(crate) struct Document {
     /// Its first line in the file, from 1.
     pub(crate) line: usize,
-    /// What it says, or why it says nothing.
+    /// Its value, or why it cannot be read.
     pub(crate) value: Result<Value, String>,
     /// The bytes of scalars in the file, by JSON pointer.
     pub(crate) values: HashMap<String, Range<usize>>,

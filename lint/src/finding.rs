@@ -38,7 +38,7 @@ pub(crate) struct Edit {
     pub(crate) kind: EditKind,
 }
 
-/// What a change does to what the file says.
+/// The effect of a change on the values of the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum EditKind {
     /// Nothing.

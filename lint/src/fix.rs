@@ -1,4 +1,4 @@
-//! Mends findings in the text of a file. A change is made only if what the file says stays the same, but for the values that
+//! Mends findings in the text of a file. A change is made only if the values of the file stay the same, but for those that
 //! are quoted.
 
 use serde_json::Value;

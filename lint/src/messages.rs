@@ -158,9 +158,7 @@ pub(crate) fn interval(word: &str) -> String {
 
 /// Fields of a named object that must not exist.
 pub(crate) fn ignored(object: &str, field: &str) -> String {
-    format!(
-        "{object} must not exist at all: what {field} says is ignored, because the object is named."
-    )
+    format!("{object} must not exist at all: {field} is ignored, because the object is named.")
 }
 
 /// An object without a namespace.

@@ -112,7 +112,7 @@ pub const RULES: &[Rule] = &[
         "GTUL102",
         "lookupInAnyNamespace",
         Warning,
-        "A lookup by name does not say in which namespace.",
+        "A lookup by name should name the namespace.",
     ),
     rule(
         "RVL001",
@@ -233,4 +233,37 @@ pub const RULES: &[Rule] = &[
 /// The rule with an identifier.
 pub(crate) fn find(id: &str) -> Option<&'static Rule> {
     RULES.iter().find(|rule| rule.id.eq_ignore_ascii_case(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::{RULES, find};
+
+    /// The identifiers that the checks name.
+    fn named() -> BTreeSet<String> {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/checks");
+        let mut named = BTreeSet::new();
+        for entry in std::fs::read_dir(folder).unwrap() {
+            let text = std::fs::read_to_string(entry.unwrap().path()).unwrap();
+            let ids = text.split("\"RVL").skip(1);
+            named.extend(ids.map(|rest| format!("RVL{}", rest.split('"').next().unwrap())));
+        }
+        named
+    }
+
+    #[test]
+    fn every_rule_is_checked_and_every_checked_rule_is_listed() {
+        let own = RULES.iter().filter(|rule| rule.id.starts_with("RVL"));
+        let own: BTreeSet<String> = own.map(|rule| rule.id.to_owned()).collect();
+        assert_eq!(named(), own);
+    }
+
+    #[test]
+    fn rules_are_found_in_any_case() {
+        assert_eq!(find("rvl001").unwrap().name, "unreadable");
+        assert_eq!(find("RVL999"), None);
+    }
 }

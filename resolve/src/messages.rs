@@ -25,7 +25,7 @@ pub(crate) const ONE_CLUSTER: &str =
 pub(crate) const SARIF_WITHOUT_LINT: &str = "the sarif argument needs the lint argument";
 /// Reads have found nothing because there is no cluster.
 pub(crate) const NO_CLUSTER: &str =
-    "No kubeconfig was found: only local resources were read (--offline says that this is meant)";
+    "No kubeconfig was found: only local resources were read (--offline if that is intended)";
 
 /// A Policy without a namespace.
 pub(crate) const POLICY_NAMESPACE: &str = "a namespace must be specified for hub templates, either in the input Policy or as an argument if spec.hubTemplateOptions.serviceAccountName is not specified";

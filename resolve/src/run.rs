@@ -178,7 +178,7 @@ async fn clusters(args: &Args, hub: Option<&Source>) -> Result<Vec<ManagedCluste
     Ok(clusters)
 }
 
-/// The documents: their text and what it says.
+/// The documents: their texts and values.
 fn parse(input: &str, caller: Caller) -> Result<Vec<Parsed>, Error> {
     if caller == Caller::Upstream {
         let object = yaml::read(input).map_err(Error::Parse)?;

@@ -11,8 +11,8 @@ use crate::messages;
 /// Kind, namespace and name.
 type Key<'a> = (&'a str, &'a str, &'a str);
 
-/// Checks policies, sets, placements and bindings with each other. Without any binding or placement among the inputs, nothing
-/// is said: they may be elsewhere.
+/// Checks policies, sets, placements and bindings with each other. Policies are not reported as unbound if there is neither a
+/// binding nor a placement among the inputs: they may be elsewhere.
 pub(crate) fn check(items: &[Item<'_>]) -> Vec<Finding> {
     let documents: Vec<&Item<'_>> = items
         .iter()

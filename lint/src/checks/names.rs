@@ -26,7 +26,7 @@ pub(crate) fn check(item: &Item<'_>) -> Vec<Finding> {
     let is_given = |field: &str| match item.value.pointer(field) {
         None | Some(Value::Null) => false,
         Some(Value::String(text)) => !text.is_empty(),
-        // Another rule says that it must be text.
+        // RVL102 is about values that must be text.
         Some(_) => true,
     };
     let has_no_name = !is_given("/metadata/name") && !is_given("/metadata/generateName");

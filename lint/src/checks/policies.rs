@@ -1,4 +1,4 @@
-//! RVL205 to RVL209: what policies say and do not do.
+//! RVL205 to RVL209: parts of policies without the effect that their author expects.
 
 use reeve_apiserver::Kinds;
 use serde_json::Value;
@@ -92,7 +92,7 @@ const DEPRECATED: [(&str, &str, &str, &str); 16] = [
     ),
 ];
 
-/// Checks what an object says as a part of policies.
+/// Checks an object as a part of policies.
 pub(crate) fn check(item: &Item<'_>, kinds: &Kinds) -> Vec<Finding> {
     let mut findings: Vec<Finding> = deprecated(item).into_iter().collect();
     if item.is(POLICIES, "ConfigurationPolicy") && !matches!(item.role, Role::Desired { .. }) {

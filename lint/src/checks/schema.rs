@@ -68,9 +68,9 @@ fn invalid(item: &Item<'_>, kind: &Kind) -> Vec<Finding> {
         .filter_map(|error| {
             let place = pointer(item.value, &error.field);
             let is_made = item.value.pointer(&place).is_some_and(is_templated);
-            // What a template makes is not known, and neither is what rules say about it.
+            // What a template makes is not known, and neither is the result of rules about it.
             let is_rule = error.field == "<nil>" && is_templated(item.value);
-            // The other errors say why.
+            // The reasons are the other errors.
             let is_about_others = error
                 .message
                 .contains("some validation rules were not checked");

@@ -9,7 +9,7 @@ use crate::rules::find;
 /// The findings of the template linter.
 pub(crate) fn check(file: &File) -> Vec<Finding> {
     let violations = lint(&file.text).into_iter();
-    // Whether templates parse is checked value by value, which tells where they do not.
+    // Whether templates parse is checked value by value, which gives the place.
     let extended = lint_extended(&file.text, &|_| Ok(()));
     let findings = violations.chain(extended);
     findings

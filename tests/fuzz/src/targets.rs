@@ -221,7 +221,7 @@ fn lint_policy(input: &[u8]) {
     assert_eq!(mended, again, "mended twice");
 }
 
-/// The policy against itself and a few objects: what it says is among what it finds.
+/// The policy against itself and a few objects, so that some of its objects exist.
 fn dry_run(input: &[u8]) {
     let policy = text(input);
     let namespace =
