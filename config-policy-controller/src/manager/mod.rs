@@ -2,6 +2,7 @@
 
 mod operator_policies;
 mod prefetch;
+mod reconcilers;
 mod settings;
 mod shared_watches;
 mod trigger_uninstall;
@@ -30,8 +31,9 @@ use crate::metrics::PolicyMetrics;
 use crate::operator_policy;
 use crate::uninstall::UninstallWatch;
 pub use operator_policies::OperatorPolicies;
+pub use reconcilers::start_reconcilers;
 use settings::{Settings, deployment_name};
-pub use watches::{ClusterClients, ReconcilerDeps, start_reconcilers};
+pub use watches::{ClusterClients, ReconcilerDeps};
 
 const LEASE: &str = "config-policy-controller.open-cluster-management.io";
 const ADDON: &str = "config-policy-controller";

@@ -12,10 +12,8 @@ use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 use reeve_templates_engine::resolver::IncompleteDelimiters;
 
-use super::shared_watches::SharedWatches;
-use super::watches::{
-    CacheSync, PacedQueue, ReconcilerDeps, enqueue_all_on_uninstall, policies_in,
-};
+use super::shared_watches::{CacheSync, SharedWatches};
+use super::watches::{PacedQueue, ReconcilerDeps, enqueue_all_on_uninstall, policies_in};
 use crate::hub_templates::HubTemplates;
 use crate::operator_policy::{Reconciler, Settings, object_watches};
 

@@ -1,8 +1,10 @@
 //! The watches that the reconcilers of both kinds of policies share: a process has one watch a kind.
 
+use std::pin::Pin;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Secret;
+use kube::api::Api;
 use kube::{Client, Resource};
 use reeve_runtime::kinds::{KindWatches, Kinds};
 use reeve_runtime::object::ObjectKey;
@@ -10,9 +12,11 @@ use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 
-use super::watches::{CacheSync, watch_keys};
 use crate::evaluate::encryption_keys::{self, KeyPair};
 use crate::metrics::PolicyRef;
+
+/// Ends when a cache has synced.
+pub(super) type CacheSync = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Called with the namespace of keys that changed.
 type KeyListener = Box<dyn Fn(&str) + Send + Sync>;
@@ -84,4 +88,14 @@ impl SharedWatches {
             tasks.spawn_infallible("the watch of encryption keys", watching);
         }
     }
+}
+
+/// Watches the Secrets with the keys. Nothing else of any Secret is kept.
+fn watch_keys(client: &Client, namespace: &str) -> Watch<Secret, KeyPair> {
+    let api = if namespace.is_empty() {
+        Api::all(client.clone())
+    } else {
+        Api::namespaced(client.clone(), namespace)
+    };
+    Watch::projected(api, KeyPair::of).fields(&format!("metadata.name={}", encryption_keys::SECRET))
 }

@@ -1,11 +1,10 @@
 //! Starts the watches, the queue they feed, and the workers of the reconciler.
 
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt;
-use k8s_openapi::api::core::v1::{self as corev1, Secret};
+use k8s_openapi::api::core::v1 as corev1;
 use kube::api::Api;
 use kube::core::NamespaceResourceScope;
 use kube::{Client, Resource};
@@ -19,17 +18,15 @@ use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 use reeve_templates_engine::resolver::IncompleteDelimiters;
 
-use super::operator_policies::{self, OperatorPolicies, PACE};
 use super::prefetch;
-use super::shared_watches::SharedWatches;
+use super::shared_watches::{CacheSync, SharedWatches};
 use crate::configuration_policy::Reconciler;
 use crate::configuration_policy::namespace_selections::NamespaceSelections;
-use crate::evaluate::encryption_keys::{self, KeyPair};
 use crate::evaluate::evaluator::Evaluator;
 use crate::evaluate::memo::ComparisonCache;
 use crate::evaluate::selectors::namespaces::{Namespace, TerminatingInclusion};
 use crate::hub_templates::{Hub, HubTemplates};
-use crate::metrics::{PolicyKind, PolicyMetrics};
+use crate::metrics::PolicyMetrics;
 use crate::status::publisher::Publisher;
 use crate::throttle::Throttle;
 use crate::uninstall::UninstallWatch;
@@ -80,7 +77,7 @@ pub(super) struct PacedQueue {
 }
 
 impl PacedQueue {
-    fn new(queue: &Queue<ObjectKey>, pace: Duration) -> Self {
+    pub(super) fn new(queue: &Queue<ObjectKey>, pace: Duration) -> Self {
         Self {
             queue: queue.clone(),
             throttle: Arc::new(Throttle::new(pace)),
@@ -88,7 +85,7 @@ impl PacedQueue {
     }
 
     /// Enqueues a policy whose reads changed.
-    fn enqueue(&self, policy: &ObjectKey) {
+    pub(super) fn enqueue(&self, policy: &ObjectKey) {
         if *policy == prefetch::watch_owner() {
             return;
         }
@@ -107,42 +104,8 @@ impl PacedQueue {
     }
 }
 
-/// Starts the watches of policies and the workers of both reconcilers; those of operator policies if there is a queue for
-/// them.
-pub fn start_reconcilers(
-    deps: ReconcilerDeps,
-    queue: &Queue<ObjectKey>,
-    operator_policies: Option<OperatorPolicies>,
-    tasks: &mut Supervisor,
-) -> Result<(), IncompleteDelimiters> {
-    let paced = PacedQueue::new(queue, deps.backoff);
-    let operators = operator_policies
-        .map(|policies| (PacedQueue::new(&policies.queue, PACE), policies.settings));
-    let (configuration, operator) = (
-        paced.clone(),
-        operators.as_ref().map(|(paced, _)| paced.clone()),
-    );
-    let mut shared = SharedWatches::new(
-        &deps.target.watches,
-        (&deps.hosting.watches, &deps.namespaces),
-        move |(kind, policy)| match kind {
-            PolicyKind::Configuration => configuration.enqueue(policy),
-            PolicyKind::Operator => {
-                if let Some(operator) = &operator {
-                    operator.enqueue(policy);
-                }
-            }
-        },
-    );
-    if let Some((operators, settings)) = operators {
-        operator_policies::start(&deps, settings, (operators, &mut shared), tasks)?;
-    }
-    start_configuration_policies(deps, &paced, &mut shared, tasks)?;
-    shared.start(tasks);
-    Ok(())
-}
-
-fn start_configuration_policies(
+/// Starts the watches of configuration policies and the workers of their reconciler.
+pub(super) fn start_configuration_policies(
     deps: ReconcilerDeps,
     paced: &PacedQueue,
     shared: &mut SharedWatches,
@@ -270,18 +233,6 @@ pub(super) fn enqueue_all_on_uninstall<P: Send + Sync + 'static>(
             queue.add(policy);
         }
     });
-}
-
-pub(super) type CacheSync = Pin<Box<dyn Future<Output = ()> + Send>>;
-
-/// Watches the Secrets with the keys. Nothing else of any Secret is kept.
-pub(super) fn watch_keys(client: &Client, namespace: &str) -> Watch<Secret, KeyPair> {
-    let api = if namespace.is_empty() {
-        Api::all(client.clone())
-    } else {
-        Api::namespaced(client.clone(), namespace)
-    };
-    Watch::projected(api, KeyPair::of).fields(&format!("metadata.name={}", encryption_keys::SECRET))
 }
 
 fn project_namespace(namespace: corev1::Namespace) -> Namespace {
