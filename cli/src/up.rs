@@ -100,8 +100,13 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode> {
     let started = Instant::now();
-    let mut read = args.input.read();
-    let planned = args.fleet.plan(&mut read)?;
+    let (input, clusters) = (args.input.clone(), args.fleet.clone());
+    let reading = inputs::interruptible(&stop, move || {
+        let mut read = input.read();
+        let planned = clusters.plan(&mut read)?;
+        anyhow::Ok((read, planned))
+    });
+    let (read, planned) = reading.await??;
     if !args.keep_going {
         inputs::fail(&read.errors)?;
     }

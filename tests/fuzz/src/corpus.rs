@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value as Json;
 
+use crate::authored::{self, Authored};
 use crate::mutate::{PIECES, Random, SERVED, damage};
 use crate::placement::{EXPRESSIONS, PLACEMENTS};
 use crate::server::{self, RECORDED};
@@ -38,6 +39,12 @@ pub enum InputKind {
     Expressions,
     /// Specs of placements.
     Placements,
+    /// Suites of tests.
+    Suites,
+    /// Fleet files.
+    Fleets,
+    /// Policies with what places them.
+    Policies,
 }
 
 /// Recorded templates and documents.
@@ -45,6 +52,7 @@ pub enum InputKind {
 pub struct Corpus {
     templates: Vec<Vec<u8>>,
     documents: Vec<Vec<u8>>,
+    authored: Authored,
 }
 
 impl Corpus {
@@ -52,7 +60,10 @@ impl Corpus {
     pub fn load() -> Result<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../templates-engine/tests/oracle/fixtures");
-        let mut corpus = Self::default();
+        let mut corpus = Self {
+            authored: Authored::load()?,
+            ..Self::default()
+        };
         let entries =
             fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
         let mut paths: Vec<_> = entries
@@ -118,6 +129,9 @@ impl Corpus {
             InputKind::Protobuf => (&RECORDED.protobuf, SERVED),
             InputKind::Expressions => (&*EXPRESSIONS, SERVED),
             InputKind::Placements => (&*PLACEMENTS, SERVED),
+            InputKind::Suites => (&self.authored.suites, authored::PIECES),
+            InputKind::Fleets => (&self.authored.fleets, authored::PIECES),
+            InputKind::Policies => (&self.authored.policies, authored::PIECES),
         };
         let mut input = random.pick(recorded).cloned().unwrap_or_default();
         let other = random.pick(recorded).cloned().unwrap_or_default();
