@@ -169,8 +169,7 @@ impl Args {
             .filter(|path| from_stdin.is_none() || !is_stdin(path));
         input.policies.extend(files.cloned());
         if let Some(text) = from_stdin {
-            let found = reeve_suites::for_hub(reeve_manifests::read_stdin_text(&text));
-            objects.hub = objects.add(found);
+            objects.hub = objects.add(reeve_suites::policies_of_stdin(&text));
         }
         let read = inputs::interruptible(stop, move || input.read()).await?;
         objects.hub.extend(read.hub);

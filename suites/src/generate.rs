@@ -102,8 +102,9 @@ struct Kustomization {
     others: serde_json::Map<String, Value>,
 }
 
-/// Reads a kustomization with generators in this process. `None`: it has none, and kustomize renders it.
-pub(crate) fn kustomization(folder: &Path) -> Option<Found> {
+/// Reads a kustomization with generators in this process, its resources by `read`. `None`: it has none, and kustomize renders
+/// it.
+pub(crate) fn kustomization(folder: &Path, read: &dyn Fn(&[Input]) -> Found) -> Option<Found> {
     let mut files = KUSTOMIZATIONS.iter().map(|name| folder.join(name));
     let file = files.find(|file| file.is_file())?;
     let text = std::fs::read_to_string(&file).ok()?;
@@ -130,9 +131,9 @@ pub(crate) fn kustomization(folder: &Path) -> Option<Found> {
     }
     for generator in &kustomization.generators {
         let path = folder.join(generator);
-        let read = reeve_manifests::read(&[Input::Path(path.clone())]);
-        found.errors.extend(read.errors);
-        for object in &read.objects {
+        let documents = reeve_manifests::read(&[Input::Path(path.clone())]);
+        found.errors.extend(documents.errors);
+        for object in &documents.objects {
             if is_generator(object) {
                 generate(&object.position.path, &mut found);
             } else {
@@ -150,7 +151,7 @@ pub(crate) fn kustomization(folder: &Path) -> Option<Found> {
         } else {
             Input::Path(path)
         };
-        let read = crate::inputs::read_policies(&[input]);
+        let read = read(&[input]);
         found.objects.extend(read.objects);
         found.skipped.extend(read.skipped);
         found.errors.extend(read.errors);

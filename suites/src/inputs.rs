@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use reeve_manifests::{Found, Input, ManifestError, Object, Skipped};
+use reeve_manifests::{Found, Input, ManifestError, Object, STDIN, Skipped};
 
 use crate::generate;
 use crate::messages;
@@ -15,23 +15,34 @@ pub fn read_policies(inputs: &[Input]) -> Found {
     let mut all = Found::default();
     for input in inputs {
         let generated = match input {
-            Input::Kustomization(folder) => generate::kustomization(folder),
+            Input::Kustomization(folder) => generate::kustomization(folder, &read_policies),
             Input::Path(_) => None,
         };
         let read = || reeve_manifests::read(std::slice::from_ref(input));
-        let found = for_hub(generated.unwrap_or_else(read));
-        if found.objects.is_empty() && found.errors.is_empty() {
-            let (Input::Path(path) | Input::Kustomization(path)) = input;
-            all.errors.push(ManifestError::Empty {
-                path: path.clone(),
-                why: reeve_manifests::instead(&found.skipped),
-            });
-        }
+        let (Input::Path(path) | Input::Kustomization(path)) = input;
+        let found = not_empty(path, for_hub(generated.unwrap_or_else(read)));
         all.objects.extend(found.objects);
         all.skipped.extend(found.skipped);
         all.errors.extend(found.errors);
     }
     all
+}
+
+/// Reads the text of standard input for a hub.
+pub fn policies_of_stdin(text: &str) -> Found {
+    let found = for_hub(reeve_manifests::read_stdin_text(text));
+    not_empty(Path::new(STDIN), found)
+}
+
+/// An input without an object for a hub and without an error is an error.
+fn not_empty(path: &Path, mut found: Found) -> Found {
+    if found.objects.is_empty() && found.errors.is_empty() {
+        found.errors.push(ManifestError::Empty {
+            path: path.to_owned(),
+            why: reeve_manifests::instead(&found.skipped),
+        });
+    }
+    found
 }
 
 /// Generates the policies of generators, and sets aside what is not for a hub: documents of other commands, what suites

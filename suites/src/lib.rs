@@ -20,7 +20,7 @@ mod world;
 mod tests;
 
 pub use evaluate::{Evaluation, Question, evaluate, explain};
-pub use inputs::{for_hub, read_policies};
+pub use inputs::{for_hub, policies_of_stdin, read_policies};
 pub use read::{
     Loaded, ReadError, Suites, clusters, find, fleet_file, fleet_of_text, suites_of_text,
 };

@@ -7,7 +7,7 @@ use reeve_report::{Entry, Output, Report, State, Style, Subject, print};
 use serde_json::json;
 
 use crate::subset::mismatches;
-use crate::{RunOptions, duration, find, read_policies, run_all, schema};
+use crate::{RunOptions, duration, find, policies_of_stdin, read_policies, run_all, schema};
 
 #[test]
 fn durations_are_those_of_go() {
@@ -241,6 +241,13 @@ fn folder_with_suites_gives_the_hub_its_policies_only() {
     tests/s.yaml: a suite: use reeve test
     tests/step.yaml: for a suite's clusters: --crds or --objects takes it
     ");
+    // Standard input has nothing for a hub either.
+    let nothing = policies_of_stdin(GENERATOR);
+    assert!(
+        nothing.errors[0].to_string().contains("name its file"),
+        "{:?}",
+        nothing.errors
+    );
     // A folder that only suites use is read when it is named itself.
     let crds = folder.path().join("tests/crds");
     assert_eq!(read_policies(&[Input::Path(crds)]).objects.len(), 1);

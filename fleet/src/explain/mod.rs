@@ -1,6 +1,7 @@
 //! Explains step by step how a policy got its states, what a placement does with each cluster, and what becomes of a
 //! template: on a fleet in this process, or on a hub that is reached by a client. Every step is an entry of a report.
 
+mod expressions;
 mod messages;
 mod observe;
 mod placement;

@@ -4,15 +4,16 @@ use std::collections::BTreeSet;
 
 use kube::ResourceExt as _;
 use reeve_api::PlacementBinding;
-use reeve_api::names::{HUB_TEMPLATES_ERROR_ANNOTATION, RootPolicyName};
+use reeve_api::names::RootPolicyName;
 use reeve_report::{Entry, Reason, Rule, State};
 use serde_json::Value;
 
+use super::expressions::{Side, expressions, hub_template_errors, is_unresolved};
 use super::observe::{Observed, OfPolicy, OnCluster, TemplateObject, definitions, text};
-use super::{fact, finding, messages, placement, step, template};
+use super::{fact, finding, messages, placement, step};
 use crate::results::entries;
 use crate::results::hub::PolicyView;
-use crate::results::{shorten, unplaced};
+use crate::results::unplaced;
 
 /// The steps on the hub, then those of each cluster that the policy is on or should be on.
 pub(super) fn steps(observed: &Observed, root: &PolicyView, of_policy: &OfPolicy) -> Vec<Entry> {
@@ -227,23 +228,6 @@ fn on_cluster(
     steps
 }
 
-/// The templates that the hub could not resolve.
-pub(super) fn hub_template_errors(replica: &Value) -> Vec<Rule> {
-    let errors = definitions(replica).filter_map(|definition| {
-        let annotations = definition.pointer("/metadata/annotations")?;
-        let why = annotations.get(HUB_TEMPLATES_ERROR_ANNOTATION)?.as_str()?;
-        let name = text(definition, "/metadata/name");
-        Some(finding(name, State::Error, shorten::short(why)))
-    });
-    errors.collect()
-}
-
-/// Whether the hub could not resolve a template.
-fn is_unresolved(definition: &Value) -> bool {
-    let annotations = definition.pointer("/metadata/annotations");
-    annotations.is_some_and(|all| all.get(HUB_TEMPLATES_ERROR_ANNOTATION).is_some())
-}
-
 /// Whether the hub has resolved the templates that are for it.
 fn hub_templates(root: &Value, replica: &Value) -> Vec<Rule> {
     let mut rules = hub_template_errors(replica);
@@ -251,10 +235,10 @@ fn hub_templates(root: &Value, replica: &Value) -> Vec<Rule> {
         return rules;
     }
     let count: usize = definitions(root)
-        .map(|definition| template::expressions(definition, template::Side::Hub).len())
+        .map(|definition| expressions(definition, Side::Hub).len())
         .sum();
     let left: usize = definitions(replica)
-        .map(|definition| template::expressions(definition, template::Side::Hub).len())
+        .map(|definition| expressions(definition, Side::Hub).len())
         .sum();
     rules.push(match (count, left) {
         (0, _) => fact("", messages::NO_HUB_TEMPLATES),

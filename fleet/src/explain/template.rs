@@ -4,71 +4,11 @@
 use reeve_report::{Entry, Rule, State};
 use serde_json::Value;
 
+use super::expressions::{Side, at, expressions, hub_template_errors};
 use super::observe::{Observed, OfPolicy, TemplateObject, definitions, text};
-use super::{fact, finding, messages, policy, step};
+use super::{fact, finding, messages, step};
 use crate::results::entries;
 use crate::results::hub::PolicyView;
-
-/// Who resolves an expression.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
-    /// The propagator, before the policy is replicated.
-    Hub,
-    /// The controller of the managed cluster, at each evaluation.
-    Cluster,
-}
-
-/// What is nested deeper has no expression that could be shown.
-const MOST_LEVELS: usize = 100;
-
-/// The fields of a value with expressions for a side: the path and the text.
-pub(super) fn expressions(value: &Value, side: Side) -> Vec<(String, &str)> {
-    let mut all = Vec::new();
-    texts(value, String::new(), 0, &mut all);
-    let is_for = |text: &str| {
-        let hub = text.contains("{{hub");
-        match side {
-            Side::Hub => hub,
-            Side::Cluster => text.replace("{{hub", "").contains("{{"),
-        }
-    };
-    all.retain(|(_, text)| is_for(text));
-    all
-}
-
-fn texts<'a>(value: &'a Value, path: String, level: usize, all: &mut Vec<(String, &'a str)>) {
-    if level > MOST_LEVELS {
-        return;
-    }
-    match value {
-        Value::String(text) => all.push((path, text)),
-        Value::Array(items) => {
-            for (index, item) in items.iter().enumerate() {
-                texts(item, format!("{path}[{index}]"), level + 1, all);
-            }
-        }
-        Value::Object(fields) => {
-            for (key, field) in fields {
-                let dot = if path.is_empty() { "" } else { "." };
-                texts(field, format!("{path}{dot}{key}"), level + 1, all);
-            }
-        }
-        _ => {}
-    }
-}
-
-/// The value at a path of [`expressions`]; it may be of another type than text.
-fn at<'a>(value: &'a Value, path: &str) -> Option<&'a Value> {
-    let mut found = Some(value);
-    for part in path.split('.').flat_map(|part| part.split('[')) {
-        found = match (found?, part.strip_suffix(']')) {
-            (Value::Array(items), Some(index)) => items.get(index.parse::<usize>().ok()?),
-            (Value::Object(fields), _) => fields.get(part),
-            _ => None,
-        };
-    }
-    found
-}
 
 /// The steps of one template, or of all.
 pub(super) fn steps(
@@ -137,7 +77,7 @@ fn on_cluster(
     if let (Some(root), Some(resolved)) = (root, resolved) {
         let fields = expressions(root, Side::Hub);
         if !fields.is_empty() {
-            let errors = policy::hub_template_errors(replica);
+            let errors = hub_template_errors(replica);
             let rules = match errors.into_iter().next() {
                 Some(failed) => vec![failed],
                 None => fields
