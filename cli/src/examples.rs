@@ -10,7 +10,7 @@ pub(crate) const FRAMEWORK_ADDON: &str = "Example:
                                               next to a managed cluster, for a trial";
 
 pub(crate) const CONFIG_POLICY_CONTROLLER: &str = "Example:
-  KUBECONFIG=cluster1.kubeconfig reeve config-policy-controller --leader-elect=false
+  KUBECONFIG=cluster1.kubeconfig reeve config-policy-controller controller --leader-elect=false
                                               next to a managed cluster, for a trial";
 
 pub(crate) const ADDON_CONTROLLER: &str = "Example:

@@ -214,7 +214,7 @@ fn folder_with_suites_gives_the_hub_its_policies_only() {
         ("tests/crds/c.yaml", &object("crd")),
         (
             "fleet.yaml",
-            "{apiVersion: reeve/v1alpha1, kind: Fleet, metadata: {name: f}, clusters: 2}",
+            "{apiVersion: reeve/v1alpha1, kind: Fleet, clusters: 2}",
         ),
     ] {
         let path = folder.path().join(name);
