@@ -330,8 +330,10 @@ mod tests {
     fn examples(command: &clap::Command, all: &mut Vec<(String, Vec<String>)>) {
         let help = command.clone().render_long_help().to_string();
         let lines = help.split_once("\nExample").map_or("", |(_, after)| after);
+        // What an example is for is indented further.
         let lines = lines
             .lines()
+            .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
             .filter_map(|line| line.split("   ").find(|part| !part.trim().is_empty()));
         let found: Vec<String> = lines
             .filter_map(|line| line.find("reeve ").and_then(|start| line.get(start..)))
