@@ -194,7 +194,7 @@ fn aliases_that_multiply_are_an_error_without_internals() {
     let mut text = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
     for (letter, before) in "bcdefghijkl".chars().zip("abcdefghijk".chars()) {
         let all = vec![format!("*{before}"); 9].join(", ");
-        text += &format!("{letter}: &{letter} [{all}]\n");
+        text.extend([format!("{letter}: &{letter} [{all}]\n")]);
     }
     let found = read_text(Path::new("bomb.yaml"), &text);
     let errors: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
