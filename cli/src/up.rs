@@ -128,7 +128,10 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     let shown = async {
         let screen = Screen::new(Instant::now(), args.screen());
         let mut session = Session::new(&args, &fleet, screen, read);
-        session.set_up(&planned).await?;
+        tokio::select! {
+            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+            done = session.set_up(&planned) => done?,
+        }
         session.run(&stop).await
     };
     tokio::pin!(controllers, shown);
