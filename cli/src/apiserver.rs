@@ -19,6 +19,9 @@ const NAME: &str = "apiserver";
 
 /// Where the server listens and where its kubeconfig is written.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "Examples:
+  reeve apiserver                             until Ctrl-C, on any free port
+  reeve apiserver --port 6443 --data state/   the same objects at every start")]
 pub(crate) struct Args {
     /// The port on 127.0.0.1; 0 is any that is free.
     #[arg(long, default_value_t = 0)]

@@ -2,9 +2,12 @@
 
 use std::path::PathBuf;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
+use reeve_fleet::Unbound;
 use reeve_manifests::{Found, Input, Object};
 use reeve_report::Skip;
+use reeve_runtime::CancellationToken;
+use reeve_runtime::decode::STACK_BYTES;
 
 /// The policies of a command.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -41,16 +44,39 @@ pub(crate) struct Objects {
 }
 
 impl InputArgs {
+    /// What becomes of policies that no binding names.
+    pub(crate) fn unbound(&self) -> Unbound {
+        Unbound::from_flag(self.bind_unbound)
+    }
+
     /// Reads everything.
     pub(crate) fn read(&self) -> Objects {
         let paths = self.policies.iter().cloned().map(Input::Path);
         let rendered = self.kustomize.iter().cloned().map(Input::Kustomization);
         let inputs: Vec<Input> = paths.chain(rendered).collect();
         let mut objects = Objects::default();
-        objects.hub = objects.add(reeve_manifests::read(&inputs));
+        objects.hub = objects.add(reeve_suites::read_policies(&inputs));
         objects.crds = objects.add(read_paths(&self.crds));
-        objects.set_aside();
         objects
+    }
+}
+
+/// Reads on a thread of its own, because standard input may not come for a long time, and Ctrl-C ends that, too.
+pub(crate) async fn interruptible<T: Send + 'static>(
+    stop: &CancellationToken,
+    read: impl FnOnce() -> T + Send + 'static,
+) -> Result<T> {
+    let (send, receive) = tokio::sync::oneshot::channel();
+    // Deep objects are walked recursively.
+    let thread = std::thread::Builder::new().stack_size(STACK_BYTES);
+    let thread = thread.spawn(move || {
+        // Nobody waits any more after Ctrl-C.
+        let _ = send.send(read());
+    });
+    thread.context("starting a thread")?;
+    tokio::select! {
+        () = stop.cancelled() => anyhow::bail!("interrupted while reading the input"),
+        read = receive => read.context("reading the input has failed"),
     }
 }
 
@@ -70,33 +96,6 @@ impl Objects {
         self.errors
             .extend(found.errors.iter().map(ToString::to_string));
         found.objects
-    }
-
-    /// Sets aside what is for other programs.
-    fn set_aside(&mut self) {
-        let reason = |object: &Object| {
-            if object.is("reeve", "Suite") {
-                Some("a suite: use reeve test")
-            } else if object.is("reeve", "Fleet") {
-                Some("a fleet: use --clusters")
-            } else if object.is("policy.open-cluster-management.io", "PolicyGenerator") {
-                Some("a generator: render it with kustomize, and use -f -")
-            } else if object.is("kustomize.config.k8s.io", "Kustomization") {
-                Some("use -k")
-            } else {
-                None
-            }
-        };
-        let all = std::mem::take(&mut self.hub);
-        for object in all {
-            match reason(&object) {
-                None => self.hub.push(object),
-                Some(reason) => self.skipped.push(Skip {
-                    path: object.position.file(),
-                    reason: reason.to_owned(),
-                }),
-            }
-        }
     }
 }
 

@@ -2,8 +2,12 @@
 //! sub-commands.
 
 mod apiserver;
+mod doctor;
 mod dryrun;
+mod examples;
+mod explain;
 mod generate;
+mod hub;
 mod inputs;
 mod lint;
 mod output;
@@ -47,16 +51,16 @@ struct Reeve {
 #[derive(Subcommand)]
 enum Component {
     /// On the hub: replicates policies to the namespaces of the chosen clusters, adds up answers.
-    #[command(name = PROPAGATOR, visible_alias = "propagator")]
+    #[command(name = PROPAGATOR, visible_alias = "propagator", after_help = examples::PROPAGATOR)]
     Propagator(reeve_propagator::Args),
     /// On a cluster: takes policies from the hub, applies their templates, reports back.
-    #[command(name = FRAMEWORK_ADDON, visible_alias = "framework-addon")]
+    #[command(name = FRAMEWORK_ADDON, visible_alias = "framework-addon", after_help = examples::FRAMEWORK_ADDON)]
     FrameworkAddon(reeve_framework_addon::Args),
     /// On a cluster: evaluates configuration policies and enforces them.
-    #[command(name = CONFIG_POLICY_CONTROLLER)]
+    #[command(name = CONFIG_POLICY_CONTROLLER, after_help = examples::CONFIG_POLICY_CONTROLLER)]
     ConfigPolicyController(reeve_config_policy_controller::Args),
     /// On the hub: installs the two agents on clusters, through OCM add-ons.
-    #[command(name = ADDON_CONTROLLER, visible_alias = "addon-controller")]
+    #[command(name = ADDON_CONTROLLER, visible_alias = "addon-controller", after_help = examples::ADDON_CONTROLLER)]
     AddonController(reeve_addon_controller::Args),
     /// A Kubernetes API server in memory, for tests and trials: no etcd, no nodes.
     #[command(name = "apiserver")]
@@ -65,7 +69,7 @@ enum Component {
     #[command(name = "up")]
     Up(up::Args),
     /// Generates policies, placements and bindings from manifests and a short document.
-    #[command(name = "generate", disable_help_flag = true)]
+    #[command(name = "generate", disable_help_flag = true, after_help = examples::GENERATE)]
     Generate(generate::Args),
     /// Evaluates a ConfigurationPolicy once, against files or a cluster, and changes nothing.
     #[command(name = "dryrun")]
@@ -85,8 +89,14 @@ enum Component {
     /// Runs test suites of policies, or evaluates policies without one.
     #[command(name = "test")]
     Test(test::Args),
+    /// Explains step by step why a policy, a placement or a template is as it is.
+    #[command(name = "explain", subcommand)]
+    Explain(explain::Args),
+    /// Examines a hub: what is missing for policies, and what to do about it.
+    #[command(name = "doctor")]
+    Doctor(doctor::Args),
     /// Prints the version, and the commit that it was built from.
-    #[command(name = "version")]
+    #[command(name = "version", after_help = examples::VERSION)]
     Version,
     /// Prints the completions of a shell.
     #[command(
@@ -101,7 +111,7 @@ enum Component {
 }
 
 /// The commands that are no component.
-const OWN_COMMANDS: [&str; 9] = [
+const OWN_COMMANDS: [&str; 11] = [
     "apiserver",
     "up",
     "generate",
@@ -109,6 +119,8 @@ const OWN_COMMANDS: [&str; 9] = [
     "resolve",
     "lint",
     "test",
+    "explain",
+    "doctor",
     "version",
     "completion",
 ];
@@ -250,6 +262,8 @@ async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode
         }
         Component::Lint(args) => return Ok(lint::run(&args)),
         Component::Test(args) => return test::run(args, stop).await,
+        Component::Explain(args) => return explain::run(args, stop).await,
+        Component::Doctor(args) => return doctor::run(args, stop).await,
         Component::Version => output::line(format_args!(
             "reeve {} ({})",
             env!("CARGO_PKG_VERSION"),
@@ -266,6 +280,11 @@ fn completion(shell: clap_complete::Shell) {
     clap_complete::generate(shell, &mut Reeve::command(), "reeve", &mut script);
     let script = String::from_utf8_lossy(&script);
     output::block(format_args!("{script}"));
+}
+
+/// The definition of `reeve`, for what is generated from it.
+pub fn command() -> clap::Command {
+    Reeve::command()
 }
 
 /// The reference page of all commands and flags, in Markdown.
@@ -330,6 +349,8 @@ mod tests {
                 "resolve",
                 "lint",
                 "test",
+                "explain",
+                "doctor",
                 "version",
                 "completion"
             ]
@@ -348,6 +369,49 @@ mod tests {
             "--terminate-on-files",
         ] {
             assert!(page.contains(flag), "{flag}");
+        }
+    }
+
+    /// The examples of a command and of those in it.
+    fn examples(command: &clap::Command, all: &mut Vec<(String, Vec<String>)>) {
+        let help = command.clone().render_long_help().to_string();
+        let lines = help.split_once("\nExample").map_or("", |(_, after)| after);
+        // What an example is for is indented further.
+        let lines = lines
+            .lines()
+            .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+            .filter_map(|line| line.split("   ").find(|part| !part.trim().is_empty()));
+        let found: Vec<String> = lines
+            .filter_map(|line| line.find("reeve ").and_then(|start| line.get(start..)))
+            .map(str::to_owned)
+            .collect();
+        let name = command.get_name();
+        let is_group = matches!(name, "reeve" | "explain");
+        if is_group {
+            let inner = command.get_subcommands();
+            inner.for_each(|inner| examples(inner, all));
+        } else {
+            all.push((name.to_owned(), found));
+        }
+    }
+
+    #[test]
+    fn every_command_has_examples_and_they_are_understood() {
+        let mut all = Vec::new();
+        examples(&Reeve::command(), &mut all);
+        for (name, lines) in all {
+            assert!(!lines.is_empty(), "{name} has no example");
+            for line in lines {
+                for part in line.split(" | ").filter(|part| part.starts_with("reeve ")) {
+                    let part = part
+                        .split(" > ")
+                        .next()
+                        .unwrap_or_default()
+                        .replace('\'', "");
+                    let parsed = Reeve::try_parse_from(part.split_whitespace());
+                    assert!(parsed.is_ok(), "{name}: {part}: {:?}", parsed.err());
+                }
+            }
         }
     }
 

@@ -69,7 +69,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     if !args.watch {
         return tokio::select! {
             () = stop.cancelled() => Ok(ExitCode::from(EXIT_FAILURE)),
-            code = args.once() => code,
+            code = args.once(&stop) => code,
         };
     }
     loop {
@@ -77,7 +77,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
         let stamps = changes::stamps(&watched);
         tokio::select! {
             () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
-            ran = args.once() => {
+            ran = args.once(&stop) => {
                 if let Err(error) = ran {
                     output::line(format_args!("error: {error:#}"));
                 }
@@ -111,13 +111,14 @@ impl Args {
         changes::watched(&all, &self.input.kustomize)
     }
 
-    async fn once(&self) -> Result<ExitCode> {
+    async fn once(&self, stop: &CancellationToken) -> Result<ExitCode> {
         let started = Instant::now();
-        let mut found = find(&self.paths());
+        let paths = self.paths();
+        let mut found = inputs::interruptible(stop, move || find(&paths)).await?;
         let errors: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
         inputs::fail(&errors)?;
         let mut report = if found.suites.is_empty() {
-            self.evaluate(&mut found).await?
+            self.evaluate(&mut found, stop).await?
         } else {
             self.suites(found).await?
         };
@@ -157,7 +158,7 @@ impl Args {
     }
 
     /// What policies come to without a suite.
-    async fn evaluate(&self, found: &mut Suites) -> Result<Report> {
+    async fn evaluate(&self, found: &mut Suites, stop: &CancellationToken) -> Result<Report> {
         let mut objects = Objects::default();
         let mut input = self.input.clone();
         let from_stdin = found.stdin.take();
@@ -168,9 +169,9 @@ impl Args {
             .filter(|path| from_stdin.is_none() || !is_stdin(path));
         input.policies.extend(files.cloned());
         if let Some(text) = from_stdin {
-            objects.hub = objects.add(reeve_manifests::read_stdin_text(&text));
+            objects.hub = objects.add(reeve_suites::policies_of_stdin(&text));
         }
-        let read = input.read();
+        let read = inputs::interruptible(stop, move || input.read()).await?;
         objects.hub.extend(read.hub);
         objects.crds.extend(read.crds);
         objects.skipped.extend(read.skipped);
@@ -182,12 +183,15 @@ impl Args {
             Err(why) => return usage(format!("--clusters: {why}")),
         };
         let sources = crate::up::sources(&objects.hub);
+        let of_clusters = clusters.iter();
         let evaluation = Evaluation {
+            of_clusters: of_clusters
+                .map(|cluster| (cluster.name.clone(), cluster_objects.clone()))
+                .collect(),
             clusters,
-            cluster_objects,
             crds: objects.crds,
             policies: objects.hub,
-            bind_unbound: self.input.bind_unbound,
+            unbound: self.input.unbound(),
         };
         let timeout = Duration::from_secs(self.timeout);
         let evaluated = Box::pin(evaluate(evaluation, timeout)).await;

@@ -100,8 +100,13 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode> {
     let started = Instant::now();
-    let mut read = args.input.read();
-    let planned = args.fleet.plan(&mut read)?;
+    let (input, clusters) = (args.input.clone(), args.fleet.clone());
+    let reading = inputs::interruptible(&stop, move || {
+        let mut read = input.read();
+        let planned = clusters.plan(&mut read)?;
+        anyhow::Ok((read, planned))
+    });
+    let (read, planned) = reading.await??;
     if !args.keep_going {
         inputs::fail(&read.errors)?;
     }
@@ -123,7 +128,10 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     let shown = async {
         let screen = Screen::new(Instant::now(), args.screen());
         let mut session = Session::new(&args, &fleet, screen, read);
-        session.set_up(&planned).await?;
+        tokio::select! {
+            () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+            done = session.set_up(&planned) => done?,
+        }
         session.run(&stop).await
     };
     tokio::pin!(controllers, shown);

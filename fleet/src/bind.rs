@@ -18,11 +18,11 @@ const NAME: &str = "reeve-all-clusters";
 
 /// The policies that were bound, as `namespace/name`.
 #[derive(Debug, Default)]
-pub struct Bound {
+pub(crate) struct Bound {
     /// The policies.
-    pub policies: Vec<String>,
+    pub(crate) policies: Vec<String>,
     /// What was not applied.
-    pub errors: Vec<ApplyError>,
+    pub(crate) errors: Vec<ApplyError>,
 }
 
 /// The fields of a policy that count here.
@@ -43,7 +43,7 @@ struct List {
 }
 
 /// Binds each root policy of the hub that no binding names, by itself or by a policy set, to all clusters.
-pub async fn bind_unbound(hub: &Client) -> Result<Bound, kube::Error> {
+pub(crate) async fn bind_unbound(hub: &Client) -> Result<Bound, kube::Error> {
     let mut by_namespace: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (namespace, name) in unbound(hub).await? {
         by_namespace.entry(namespace).or_default().push(name);

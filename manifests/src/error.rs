@@ -47,6 +47,14 @@ pub enum ManifestError {
         /// The kustomization.
         path: PathBuf,
     },
+    /// A document of the policy generator, or a kustomization with one, yields nothing.
+    #[error("{}: {why}", messages::path(.path))]
+    Generator {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
+    },
     /// kustomize failed.
     #[error("-k {}: {program}: {why}", .path.display())]
     Kustomize {

@@ -17,7 +17,7 @@ pub use error::{ManifestError, ObjectError};
 pub use object::Object;
 pub use parse::{Document, YamlError, documents, from_yaml};
 pub use position::Position;
-pub use walk::{Found, Input, Skipped, files, read, read_stdin_text};
+pub use walk::{Found, Input, Skipped, files, instead, read, read_stdin_text, read_text};
 
 /// The path that names standard input.
 pub const STDIN: &str = "-";

@@ -15,6 +15,9 @@ pub(crate) const LOOP: &str = "a link to a folder that is read already";
 /// Neither a file nor a folder: reading it might never end.
 pub(crate) const SPECIAL: &str = "neither a file nor a folder";
 
+/// Aliases of a document refer to each other so often that nobody can have meant it.
+pub(crate) const TOO_MUCH: &str = "the aliases expand to too much";
+
 /// A path as users know it.
 pub(crate) fn path(path: &Path) -> String {
     if path == Path::new(crate::STDIN) {

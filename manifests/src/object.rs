@@ -31,6 +31,8 @@ impl Object {
         let api_version =
             text(&value, "/apiVersion", "apiVersion")?.ok_or(ObjectError::ApiVersion)?;
         let name = text(&value, "/metadata/name", "metadata.name")?
+            // Reeve's own documents are no objects of a server: a fleet file has no name.
+            .or_else(|| api_version.starts_with("reeve/").then(String::new))
             .ok_or_else(|| ObjectError::Name { kind: kind.clone() })?;
         let namespace = text(&value, "/metadata/namespace", "metadata.namespace")?;
         Ok(Self {

@@ -3,6 +3,8 @@
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::messages;
+
 /// A document of a text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Document<'a> {
@@ -140,6 +142,11 @@ fn yaml_error(error: &serde_saphyr::Error, document: &Document<'_>) -> YamlError
     });
     let text = error.without_snippet().to_string();
     let message = text.lines().next().unwrap_or_default();
+    let message = if message.contains("budget breached") {
+        messages::TOO_MUCH
+    } else {
+        message
+    };
     let message = message.strip_prefix("error: ").unwrap_or(message);
     let message = message
         .rfind(" at line ")

@@ -188,3 +188,19 @@ proptest! {
         prop_assert!(!found.errors.is_empty() || !found.objects.is_empty());
     }
 }
+
+#[test]
+fn aliases_that_multiply_are_an_error_without_internals() {
+    let mut text = "a: &a [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for (letter, before) in "bcdefghijkl".chars().zip("abcdefghijk".chars()) {
+        let all = vec![format!("*{before}"); 9].join(", ");
+        text.extend([format!("{letter}: &{letter} [{all}]\n")]);
+    }
+    let found = read_text(Path::new("bomb.yaml"), &text);
+    let errors: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
+    assert_eq!(errors.len(), 1);
+    assert!(
+        errors[0].ends_with(": the aliases expand to too much"),
+        "{errors:?}"
+    );
+}

@@ -52,7 +52,7 @@ pub fn read(inputs: &[Input]) -> Found {
         let path = match input {
             Input::Kustomization(path) => {
                 match kustomize::render(path, &[]) {
-                    Ok(text) => read_text(path, &text, &mut found),
+                    Ok(text) => add_text(path, &text, &mut found),
                     Err(error) => found.errors.push(unrendered(path, error)),
                 }
                 path
@@ -63,7 +63,7 @@ pub fn read(inputs: &[Input]) -> Found {
             }
         };
         if before == (found.objects.len(), found.errors.len()) {
-            let why = nothing(found.skipped.get(skipped..).unwrap_or_default());
+            let why = instead(found.skipped.get(skipped..).unwrap_or_default());
             found.errors.push(ManifestError::Empty {
                 path: path.clone(),
                 why,
@@ -74,7 +74,7 @@ pub fn read(inputs: &[Input]) -> Found {
 }
 
 /// What an input without objects has instead.
-fn nothing(skipped: &[Skipped]) -> String {
+pub fn instead(skipped: &[Skipped]) -> String {
     match skipped {
         [] => "it is empty".to_owned(),
         some => {
@@ -87,14 +87,20 @@ fn nothing(skipped: &[Skipped]) -> String {
     }
 }
 
+/// Reads a text that another program made from a file.
+pub fn read_text(path: &Path, text: &str) -> Found {
+    let mut found = Found::default();
+    add_text(path, text, &mut found);
+    found
+}
+
 /// Reads a text that came by standard input.
 pub fn read_stdin_text(text: &str) -> Found {
-    let mut found = Found::default();
-    read_text(Path::new(STDIN), text, &mut found);
+    let mut found = read_text(Path::new(STDIN), text);
     if found.objects.is_empty() && found.errors.is_empty() {
         found.errors.push(ManifestError::Empty {
             path: STDIN.into(),
-            why: nothing(&[]),
+            why: instead(&[]),
         });
     }
     found
@@ -207,7 +213,7 @@ fn is_manifest(path: &Path) -> bool {
 
 fn read_bytes(path: &Path, bytes: Vec<u8>, found: &mut Found) {
     match String::from_utf8(bytes) {
-        Ok(text) => read_text(path, &text, found),
+        Ok(text) => add_text(path, &text, found),
         Err(_) => found.errors.push(unreadable(
             path,
             std::io::Error::other("it is not UTF-8 text"),
@@ -215,7 +221,7 @@ fn read_bytes(path: &Path, bytes: Vec<u8>, found: &mut Found) {
     }
 }
 
-fn read_text(path: &Path, text: &str, found: &mut Found) {
+fn add_text(path: &Path, text: &str, found: &mut Found) {
     let before = (found.objects.len(), found.errors.len());
     for document in documents(text) {
         if document.is_empty() {

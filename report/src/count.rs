@@ -10,10 +10,10 @@ use crate::model::{Entry, Report, State, Subject};
 pub struct Counts(BTreeMap<State, usize>);
 
 impl Counts {
-    /// The counts of a report: of its policies, or of the steps of its suites.
+    /// The counts of a report: of its policies, or of its steps.
     pub fn of(report: &Report) -> Self {
         let mut counts = Self::default();
-        if report.subject == Subject::Suites {
+        if report.subject != Subject::Policies {
             for entry in &report.entries {
                 counts.add(entry.state);
             }
@@ -57,7 +57,7 @@ impl Counts {
             .collect();
         match (parts.is_empty(), subject) {
             (true, Subject::Policies) => messages::NO_POLICIES.to_owned(),
-            (true, Subject::Suites) => messages::NO_SUITES.to_owned(),
+            (true, _) => messages::NO_SUITES.to_owned(),
             _ => parts.join(", "),
         }
     }

@@ -3,16 +3,16 @@
 use std::fmt::Write as _;
 
 use crate::count::Counts;
-use crate::model::{Report, State};
+use crate::model::{Level, Report};
 
 pub(crate) fn print(report: &Report) -> String {
     let mut text = String::new();
     for entry in &report.entries {
-        let command = match entry.state {
-            State::Compliant => continue,
-            State::Error | State::Violation => "error",
-            State::Unplaced | State::Pending | State::Unknown => "warning",
-            State::Skipped => "notice",
+        let command = match entry.state.level() {
+            None => continue,
+            Some(Level::Error) => "error",
+            Some(Level::Warning) => "warning",
+            Some(Level::Note) => "notice",
         };
         let mut properties = Vec::new();
         if let Some(source) = &entry.source {

@@ -1,6 +1,7 @@
 //! What commands found out about policies and suites ([`Report`]), and every form in which they print it ([`Output`]).
 //! All commands that judge share this model, so that a form looks the same whichever command made it.
 
+mod checks;
 mod count;
 mod github;
 mod junit;
@@ -17,7 +18,7 @@ pub mod table;
 mod tests;
 
 pub use count::Counts;
-pub use messages::{made_namespaces, plural};
+pub use messages::{bound, made_namespaces, plural};
 pub use model::{Entry, Reason, Report, Rule, Skip, Source, State, Subject};
 pub use output::{FailOn, Output, print};
 pub use style::{Color, Style};

@@ -53,6 +53,34 @@ impl State {
     }
 }
 
+/// How much a state matters to programs that show findings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Level {
+    /// Somebody has to act.
+    Error,
+    /// There is no answer.
+    Warning,
+    /// Worth a line.
+    Note,
+}
+
+impl State {
+    /// How much the state matters; `None` for what complies.
+    pub(crate) fn level(self) -> Option<Level> {
+        match self {
+            Self::Error | Self::Violation => Some(Level::Error),
+            Self::Unplaced | Self::Pending | Self::Unknown => Some(Level::Warning),
+            Self::Skipped => Some(Level::Note),
+            Self::Compliant => None,
+        }
+    }
+
+    /// Whether the question if the cluster complies is open, though it was asked.
+    pub(crate) fn is_open(self) -> bool {
+        self == Self::Error || self.level() == Some(Level::Warning)
+    }
+}
+
 /// A place in a file of the user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Source {
@@ -202,7 +230,7 @@ impl Entry {
 }
 
 /// A file or object that was not used.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub struct Skip {
     /// What was skipped.
     pub path: String,
@@ -219,6 +247,8 @@ pub enum Subject {
     Policies,
     /// Steps of suites.
     Suites,
+    /// Steps of an explanation, or checks of a hub.
+    Checks,
 }
 
 /// What a command found out.

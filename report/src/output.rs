@@ -2,10 +2,9 @@
 
 use clap::ValueEnum;
 
-use crate::count::Counts;
 use crate::model::{Report, State, Subject};
 use crate::style::Style;
-use crate::{github, junit, openreports, sarif, suites, table};
+use crate::{checks, github, junit, openreports, sarif, suites, table};
 
 /// The form of a report.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -45,20 +44,13 @@ pub enum FailOn {
 impl FailOn {
     /// Whether a report has what this names.
     pub fn is_failure(self, report: &Report) -> bool {
-        let counts = Counts::of(report);
-        let any = |states: &[State]| states.iter().any(|state| counts.get(*state) > 0);
-        let errors = any(&[
-            State::Error,
-            State::Unplaced,
-            State::Pending,
-            State::Unknown,
-        ]);
+        let mut states = report.entries.iter().map(|entry| entry.state);
         match self {
             Self::None => false,
-            Self::Error => errors,
-            Self::Violation => errors || any(&[State::Violation]),
+            Self::Error => states.any(State::is_open),
+            Self::Violation => states.any(|state| state == State::Violation || state.is_open()),
             Self::Skipped => {
-                errors || any(&[State::Violation, State::Skipped]) || !report.skipped.is_empty()
+                states.any(|state| state != State::Compliant) || !report.skipped.is_empty()
             }
         }
     }
@@ -70,6 +62,7 @@ pub fn print(report: &Report, output: Output, style: Style) -> String {
     match (output, report.subject) {
         (Output::Table | Output::Wide, Subject::Policies) => table::print(report, wide, style),
         (Output::Table | Output::Wide, Subject::Suites) => suites::print(report, wide, style),
+        (Output::Table | Output::Wide, Subject::Checks) => checks::print(report, wide, style),
         (Output::Json, _) => json(report),
         (Output::Junit, _) => junit::print(report),
         (Output::Sarif, _) => sarif::print(report),

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Value, json};
 
-use crate::model::{Entry, Report, Source, State};
+use crate::model::{Entry, Level, Report, Source, State};
 
 /// Where the schema of the format is published.
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
@@ -39,10 +39,11 @@ pub(crate) fn print(report: &Report) -> String {
 }
 
 fn result(entry: &Entry) -> Value {
-    let level = match entry.state {
-        State::Error | State::Violation => "error",
-        State::Unplaced | State::Pending | State::Unknown => "warning",
-        State::Skipped | State::Compliant => "note",
+    let level = match entry.state.level() {
+        Some(Level::Error) => "error",
+        Some(Level::Warning) => "warning",
+        Some(Level::Note) => "note",
+        None => "none",
     };
     let place = match entry.place.as_str() {
         "" => String::new(),

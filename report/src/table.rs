@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use crate::count::Counts;
 use crate::messages;
-use crate::model::{Entry, Report, Skip, State, natural};
+use crate::model::{Entry, Level, Report, Skip, State, natural};
 use crate::style::{Color, Style};
 
 /// The titles of the columns.
@@ -212,11 +212,11 @@ pub(crate) fn colored(word: &str, state: State, color: Color) -> String {
     if color == Color::Never {
         return word.to_owned();
     }
-    let code = match state {
-        State::Error | State::Violation => "31",
-        State::Unplaced | State::Pending => "33",
-        State::Unknown | State::Skipped => "2",
-        State::Compliant => "32",
+    let code = match state.level() {
+        Some(Level::Error) => "31",
+        Some(Level::Warning) => "33",
+        Some(Level::Note) => "2",
+        None => "32",
     };
     format!("\x1b[{code}m{word}\x1b[0m")
 }
@@ -241,8 +241,7 @@ pub fn skipped(all: &[Skip]) -> Option<String> {
         if paths.len() > NAMED {
             return format!("{} ({reason})", messages::plural(paths.len(), "file"));
         }
-        let named = paths.iter().map(|path| format!("{path} ({reason})"));
-        named.collect::<Vec<_>>().join(", ")
+        format!("{} ({reason})", paths.join(", "))
     });
     let parts: Vec<String> = parts.collect();
     Some(messages::skipped(all.len(), &parts.join(", ")))

@@ -258,3 +258,186 @@ fn exit_is_by_the_worst_state_that_counts() {
         assert_eq!(found, fails, "{states:?}");
     }
 }
+
+/// States, names and texts of every kind, also what an output has to escape.
+fn wild() -> Report {
+    let texts = [
+        "",
+        "a",
+        "<&>\"'",
+        "two\nlines\tand \u{7} \u{fffe}",
+        "ü 🙂",
+        "]]>",
+        "%0A::error::",
+    ];
+    let mut entries = Vec::new();
+    for (number, text) in texts.iter().enumerate() {
+        for state in State::ALL {
+            let mut one = entry(
+                &format!("policies/p{number}{text}"),
+                text,
+                state,
+                vec![reason("Pod x", text), field()],
+            );
+            one.annotations = [("categories".to_owned(), (*text).to_owned())].into();
+            one.seconds = Some(1234.5678);
+            entries.push(one);
+            entries.push(Entry {
+                subject: format!("suite {text}"),
+                state,
+                reasons: vec![Reason::text(*text)],
+                ..Entry::default()
+            });
+        }
+    }
+    Report {
+        entries,
+        seconds: 98_765.432_1,
+        ..policies()
+    }
+}
+
+/// Reports of every kind, an empty one among them.
+fn reports() -> [Report; 4] {
+    [policies(), suites(), wild(), Report::default()]
+}
+
+#[test]
+fn sarif_is_valid_by_its_schema() {
+    // The bracket in the pattern of languages is not closed: only some readers take it for itself.
+    let schema = include_str!("../tests/schemas/sarif-2.1.0.json").replace("{2}]?$", r"{2}\\]?$");
+    let schema = serde_json::from_str(&schema).unwrap();
+    let options = jsonschema::options().should_validate_formats(true);
+    let validator = options.build(&schema).unwrap();
+    for report in reports() {
+        let text = print(&report, Output::Sarif, Style::default());
+        let mut log: serde_json::Value = serde_json::from_str(&text).unwrap();
+        let errors: Vec<String> = validator
+            .iter_errors(&log)
+            .map(|error| format!("{}: {error}", error.instance_path()))
+            .collect();
+        assert_eq!(errors, [""; 0]);
+        // The validator sees what is wrong.
+        log["runs"][0]["results"] = serde_json::json!([{ "level": "fatal" }]);
+        assert!(!validator.is_valid(&log));
+    }
+}
+
+/// What is wrong with a text by the schema of `JUnit`.
+fn junit_errors(text: &str) -> Vec<String> {
+    let schema = uppsala::parse(include_str!("../tests/schemas/junit-10.xsd")).unwrap();
+    let validator = uppsala::XsdValidator::from_schema(&schema).unwrap();
+    match uppsala::parse(text) {
+        Err(error) => vec![error.to_string()],
+        Ok(document) => {
+            let errors = validator.validate(&document);
+            errors.iter().map(|error| format!("{error:?}")).collect()
+        }
+    }
+}
+
+#[test]
+fn junit_is_valid_by_its_schema() {
+    for report in reports() {
+        let text = print(&report, Output::Junit, Style::default());
+        assert_eq!(junit_errors(&text), [""; 0], "{text}");
+        // The validator sees what is wrong.
+        for (right, wrong) in [
+            ("<testsuites ", "<testsuites nope=\"1\" "),
+            ("</testsuites>", "<other/></testsuites>"),
+        ] {
+            let broken = text.replace(right, wrong);
+            assert!(!junit_errors(&broken).is_empty(), "{wrong}");
+        }
+    }
+}
+
+#[test]
+fn results_beyond_a_thousand_are_in_further_reports() {
+    let clusters = |subject: &str, count: usize| -> Vec<Entry> {
+        let names = (0..count).map(|number| format!("cluster{number}"));
+        names
+            .map(|name| entry(subject, &name, State::Violation, vec![]))
+            .collect()
+    };
+    let mut report = Report {
+        entries: clusters("policies/big", 2500),
+        ..Report::default()
+    };
+    report.entries.extend(clusters("policies/small", 1000));
+    // A policy whose name is that of a further report.
+    report.entries.extend(clusters("policies/big-2", 1));
+    let mut long = entry("policies/long", "cluster1", State::Error, vec![]);
+    long.rules[0].message = "x".repeat(700_000);
+    long.rules.push(long.rules[0].clone());
+    report.entries.push(long);
+    let objects = openreports::objects(&report, jiff::Timestamp::UNIX_EPOCH);
+    let counts: Vec<String> = objects
+        .iter()
+        .map(|object| {
+            let name = object["metadata"]["name"].as_str().unwrap();
+            let results = object["results"].as_array().unwrap().len();
+            let summary = object["summary"].as_object().unwrap().values();
+            let summed: u64 = summary.filter_map(serde_json::Value::as_u64).sum();
+            assert_eq!(summed, results as u64, "{name}");
+            format!("{name}: {results}")
+        })
+        .collect();
+    let wanted = [
+        "big: 1000",
+        "big-2: 1000",
+        "big-3: 500",
+        "big-2-2: 1",
+        "long: 1",
+        "long-2: 1",
+        "small: 1000",
+    ];
+    assert_eq!(counts, wanted);
+}
+
+#[test]
+fn checks_have_a_heading_a_subject_and_share_lines_with_the_same_finding() {
+    let rule = |name: &str, state, message: &str| Rule {
+        name: name.to_owned(),
+        state,
+        message: message.to_owned(),
+        ..Rule::default()
+    };
+    let step = |subject: &str, place: &str, state, rules| Entry {
+        subject: subject.to_owned(),
+        place: place.to_owned(),
+        state,
+        rules,
+        ..Entry::default()
+    };
+    let chosen = ["c1", "c2", "c3", "c4"].map(|name| rule(name, State::Compliant, "chosen"));
+    let mut clusters = chosen.to_vec();
+    clusters.push(rule("c5", State::Skipped, "dropped by the predicate"));
+    let mut evaluation = rule("template", State::Violation, "not shown");
+    evaluation.reasons = vec![field(), reason("Pod x", "not found")];
+    let report = Report {
+        subject: Subject::Checks,
+        entries: vec![
+            step("policies/p", "clusters", State::Compliant, clusters),
+            step("policies/p", "none", State::Compliant, vec![]),
+            step(
+                "policies/p on c1",
+                "evaluation",
+                State::Violation,
+                vec![evaluation],
+            ),
+        ],
+        seconds: 0.1,
+        ..Report::default()
+    };
+    insta::assert_snapshot!(print(&report, Output::Table, Style::default()), @r#"
+    policies/p
+      ok         clusters    c1, c2, c3 and 1 more: chosen
+                             c5: dropped by the predicate
+      ok         none
+    policies/p on c1
+      Violation  evaluation  template: ConfigMap default/made: data.hub wanted "a" found "b"
+                             template: Pod x: not found
+    2 ok, 1 violation   0.1 s
+    "#);
+}

@@ -1,23 +1,15 @@
-//! Durations as `500ms`, `30s` and `2m`.
+//! Durations as Go writes them: `500ms`, `30s`, `1m30s`.
 
 use std::time::Duration;
 
 /// Reads a duration.
 pub fn parse(text: &str) -> Result<Duration, String> {
-    let invalid =
-        || format!("invalid duration {text:?}: expected a number with ms, s or m, such as 30s");
-    let digits = text
-        .find(|c: char| !c.is_ascii_digit())
-        .ok_or_else(invalid)?;
-    let (number, unit) = text.split_at(digits);
-    let number: u64 = number.parse().map_err(|_| invalid())?;
-    match unit {
-        "ms" => Ok(Duration::from_millis(number)),
-        "s" => Ok(Duration::from_secs(number)),
-        "m" => number
-            .checked_mul(60)
-            .map(Duration::from_secs)
-            .ok_or_else(invalid),
-        _ => Err(invalid()),
-    }
+    let parsed = reeve_go_compat::time::Duration::parse(text.as_bytes());
+    let nanoseconds = parsed.map_err(|why| {
+        let why = why.strip_prefix("time: ").unwrap_or(&why);
+        format!("{why}: expected numbers with units, such as 500ms, 30s or 1m30s")
+    })?;
+    u64::try_from(nanoseconds.0)
+        .map(Duration::from_nanos)
+        .map_err(|_| format!("invalid duration {text:?}: it is negative"))
 }

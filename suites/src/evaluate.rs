@@ -2,26 +2,44 @@
 
 use std::time::Duration;
 
-use reeve_fleet::Cluster;
+use reeve_fleet::explain::{self, ExplainError, Servers};
+use reeve_fleet::{Cluster, Initial, Unbound};
 use reeve_manifests::Object;
 use reeve_report::{Entry, Reason, State};
 
-use crate::run::without_suites;
+use crate::known;
 use crate::world::{Setup, World, with_fleet};
+
+/// What leaves policies unplaced that nothing binds.
+const BIND_UNBOUND: &str = "--bind-unbound=false";
 
 /// What is evaluated on which clusters.
 #[derive(Default)]
 pub struct Evaluation {
     /// The clusters.
     pub clusters: Vec<Cluster>,
-    /// The objects that every cluster has.
-    pub cluster_objects: Vec<Object>,
+    /// The first objects of clusters, by their names.
+    pub of_clusters: Vec<(String, Vec<Object>)>,
     /// CRDs for the hub and all clusters.
     pub crds: Vec<Object>,
     /// The policies, and all else that the hub has.
     pub policies: Vec<Object>,
-    /// Whether policies that nothing binds are bound to all clusters.
-    pub bind_unbound: bool,
+    /// What becomes of policies that no binding names.
+    pub unbound: Unbound,
+}
+
+impl Evaluation {
+    fn setup(self) -> Setup {
+        Setup {
+            clusters: self.clusters,
+            initial: Initial {
+                of_clusters: self.of_clusters,
+                crds: self.crds,
+                of_hub: self.policies,
+                unbound: self.unbound,
+            },
+        }
+    }
 }
 
 /// The states of all policies, and what was done without being asked for. What cannot be applied is an entry, too.
@@ -29,18 +47,13 @@ pub async fn evaluate(
     evaluation: Evaluation,
     timeout: Duration,
 ) -> Result<(Vec<Entry>, Vec<String>), String> {
-    let objects = evaluation.cluster_objects;
-    let of_clusters = evaluation
-        .clusters
-        .iter()
-        .map(|cluster| (cluster.name.clone(), objects.clone()));
-    let setup = Setup {
-        of_clusters: of_clusters.collect(),
-        clusters: evaluation.clusters,
-        crds: evaluation.crds,
-        of_hub: without_suites(evaluation.policies),
-        bind_unbound: evaluation.bind_unbound,
-    };
+    let mut evaluation = evaluation;
+    let of_clusters = evaluation.of_clusters.iter();
+    let of_clusters = of_clusters.flat_map(|(_, objects)| objects);
+    let named = evaluation.policies.iter().chain(of_clusters);
+    let known = known::definitions(named, &evaluation.crds);
+    evaluation.crds.extend(known);
+    let setup = evaluation.setup();
     let evaluated = with_fleet(setup, timeout, async |world: &mut World<'_>| {
         let late = world.settled().await.err();
         let mut entries = world.entries().await?;
@@ -48,9 +61,57 @@ pub async fn evaluate(
         for refused in &world.errors {
             entries.push(error("input", refused.to_string()));
         }
-        Ok((entries, std::mem::take(&mut world.notes)))
+        Ok((entries, world.notes(BIND_UNBOUND)))
     });
     evaluated.await?
+}
+
+/// What is explained, by its name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Question {
+    /// A policy.
+    Policy(String),
+    /// A placement.
+    Placement(String),
+    /// A template of a policy, or all.
+    Template(String),
+}
+
+impl Question {
+    /// The steps of the explanation.
+    pub async fn answer(&self, servers: &Servers) -> Result<Vec<Entry>, ExplainError> {
+        match self {
+            Self::Policy(name) => explain::policy(servers, name).await,
+            Self::Placement(name) => explain::placement(servers, name).await,
+            Self::Template(name) => explain::template(servers, name).await,
+        }
+    }
+}
+
+/// Explains a policy, a placement or a template, when all controllers are idle. What cannot be applied is an entry,
+/// too.
+pub async fn explain(
+    evaluation: Evaluation,
+    question: Question,
+    timeout: Duration,
+) -> Result<(Vec<Entry>, Vec<String>), String> {
+    let setup = evaluation.setup();
+    let explained = with_fleet(setup, timeout, async |world: &mut World<'_>| {
+        let late = world.settled().await.err();
+        let answered = question.answer(&world.servers()).await;
+        let refused = world.errors.iter().map(ToString::to_string);
+        let refused: Vec<String> = refused.collect();
+        let mut entries = match answered {
+            Ok(entries) => entries,
+            // What is not found may be what was refused.
+            Err(error) if refused.is_empty() => return Err(error.to_string()),
+            Err(error) => return Err(format!("{error}\nerror: {}", refused.join("\nerror: "))),
+        };
+        entries.extend(late.map(|why| error("fleet", why)));
+        entries.extend(refused.into_iter().map(|why| error("input", why)));
+        Ok((entries, world.notes(BIND_UNBOUND)))
+    });
+    explained.await?
 }
 
 fn error(subject: &str, why: String) -> Entry {

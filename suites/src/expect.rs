@@ -77,6 +77,7 @@ impl Expected {
             Self::Pending => "Pending",
             Self::Unplaced => "Unplaced",
             Self::Disabled => "Disabled",
+            Self::Unknown => "Unknown",
         }
     }
 
@@ -89,6 +90,7 @@ impl Expected {
             Self::Pending => state == State::Pending,
             Self::Unplaced => state == State::Unplaced,
             Self::Disabled => state == State::Skipped,
+            Self::Unknown => state == State::Unknown,
         }
     }
 }

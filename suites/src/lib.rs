@@ -5,6 +5,9 @@
 mod duration;
 mod evaluate;
 mod expect;
+mod generate;
+mod inputs;
+mod known;
 mod messages;
 mod read;
 mod run;
@@ -16,7 +19,10 @@ mod world;
 #[cfg(test)]
 mod tests;
 
-pub use evaluate::{Evaluation, evaluate};
-pub use read::{Loaded, ReadError, Suites, clusters, find, fleet_file};
+pub use evaluate::{Evaluation, Question, evaluate, explain};
+pub use inputs::{for_hub, policies_of_stdin, read_policies};
+pub use read::{
+    Loaded, ReadError, Suites, clusters, find, fleet_file, fleet_of_text, suites_of_text,
+};
 pub use run::{Outcome, RunOptions, run_all};
 pub use spec::{ClusterSpec, Clusters, FleetFile, Suite, schema};

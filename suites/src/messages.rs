@@ -34,12 +34,33 @@ pub(crate) fn not_idle(seconds: u64, waiting: &str) -> String {
 /// Steps behind one that could not be carried out.
 pub(crate) const NOT_RUN: &str = "not run: an earlier step could not be carried out";
 
-/// Policies that were bound to all clusters.
-pub(crate) fn bound(policies: &[String]) -> String {
-    let count = reeve_report::plural(policies.len(), "policy");
-    let verb = if policies.len() == 1 { "was" } else { "were" };
-    format!("{count} bound to nothing {verb} bound to all clusters")
+/// A suite among policies.
+pub(crate) const SUITE: &str = "a suite: use reeve test";
+/// A fleet file among policies.
+pub(crate) const FLEET: &str = "a fleet: use --clusters";
+/// A kustomization among policies, under another name than kustomize's.
+pub(crate) const KUSTOMIZATION: &str = "use -k";
+/// A document of the policy generator among the documents of standard input.
+pub(crate) const GENERATOR_OF_STDIN: &str =
+    "a generator: name its file, because its paths are relative to that";
+/// A file that a generator reads.
+pub(crate) const GENERATED: &str = "part of the policies of a generator";
+
+/// A kustomization that has more than generators and resources.
+pub(crate) fn beyond_generators(fields: &[&str]) -> String {
+    format!(
+        "{} beside generators: only kustomize can do that: kustomize build --enable-alpha-plugins --enable-exec, and pipe its output to -",
+        fields.join(", ")
+    )
 }
+
+/// A generator that is not ours.
+pub(crate) fn other_generator(kind: &str) -> String {
+    format!("generators: {kind} is not PolicyGenerator: only kustomize can run it")
+}
+
+/// A file that a suite gives to its clusters.
+pub(crate) const FIXTURE: &str = "for a suite's clusters: --crds or --objects takes it";
 
 /// A policy of a folder that no suite uses.
 pub(crate) const UNUSED: &str = "no suite uses it";

@@ -123,6 +123,13 @@ pub fn find(paths: &[PathBuf]) -> Suites {
     found
 }
 
+/// The suites of the text of a file.
+pub fn suites_of_text(path: &Path, text: &str) -> Suites {
+    let mut found = Suites::default();
+    read_text(path, text, &mut found);
+    found
+}
+
 /// The files with policies that no suite reads.
 fn unused(suites: &[Loaded], others: BTreeSet<PathBuf>) -> Vec<Skip> {
     let mut used = BTreeSet::new();
@@ -243,12 +250,17 @@ fn check(step: &Step) -> Result<(), String> {
 /// Reads a fleet file.
 pub fn fleet_file(path: &Path) -> Result<FleetFile, ReadError> {
     let text = std::fs::read_to_string(path).map_err(|source| unreadable(path, source))?;
-    let all = documents(&text);
+    fleet_of_text(path, &text)
+}
+
+/// Reads the text of a fleet file.
+pub fn fleet_of_text(path: &Path, text: &str) -> Result<FleetFile, ReadError> {
+    let all = documents(text);
     let document = all.iter().find(|document| !document.is_empty());
     let whole = Document {
         line: 1,
         number: 1,
-        text: &text,
+        text,
     };
     let file: FleetFile = decoded(path, document.unwrap_or(&whole))?;
     let invalid = |why| ReadError::Value {

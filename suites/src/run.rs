@@ -1,20 +1,27 @@
 //! Runs suites, each on a fleet of its own.
 
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use reeve_fleet::{Initial, Unbound};
 use reeve_manifests::{Input, Object, Position};
 use reeve_report::{Entry, Reason, Skip, Source, State};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use crate::inputs::read_policies;
 use crate::read::{Loaded, clusters};
 use crate::spec::Clusters;
 use crate::world::{Setup, World, with_fleet};
-use crate::{duration, expect, messages, step};
+use crate::{duration, expect, known, messages, step};
 
 /// How often what is expected is compared while a step waits for it.
 const POLL: Duration = Duration::from_millis(100);
+
+/// What leaves policies unplaced that nothing binds.
+const BIND_UNBOUND: &str = "bindUnbound: false";
 
 /// How suites run.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +45,7 @@ pub struct Outcome {
 
 /// Runs suites. The entries are in the order of the suites.
 pub async fn run_all(suites: Vec<Loaded>, options: RunOptions) -> Outcome {
+    let known: BTreeSet<PathBuf> = suites.iter().filter_map(file).collect();
     let room = Arc::new(Semaphore::new(options.parallel.max(1)));
     let mut running = JoinSet::new();
     for (place, loaded) in suites.into_iter().enumerate() {
@@ -66,7 +74,21 @@ pub async fn run_all(suites: Vec<Loaded>, options: RunOptions) -> Outcome {
         all.notes.extend(outcome.notes);
         all.skipped.extend(outcome.skipped);
     }
+    // A folder of policies may hold the suites that run here, and several suites may use the same folder.
+    let runs = |skip: &Skip| {
+        Path::new(&skip.path)
+            .canonicalize()
+            .is_ok_and(|path| known.contains(&path))
+    };
+    all.skipped.retain(|skip| !runs(skip));
+    all.skipped.sort();
+    all.skipped.dedup();
     all
+}
+
+/// The file of a suite.
+fn file(loaded: &Loaded) -> Option<PathBuf> {
+    Path::new(&loaded.source.path).canonicalize().ok()
 }
 
 async fn run(loaded: &Loaded, options: RunOptions) -> Outcome {
@@ -85,10 +107,10 @@ async fn run(loaded: &Loaded, options: RunOptions) -> Outcome {
     let ran = with_fleet(setup, options.timeout, async |world: &mut World<'_>| {
         let errors: Vec<String> = world.errors.iter().map(ToString::to_string).collect();
         if !errors.is_empty() {
-            return (not_run(loaded, 0, errors), std::mem::take(&mut world.notes));
+            return (not_run(loaded, 0, errors), world.notes(BIND_UNBOUND));
         }
         let entries = steps(world, loaded).await;
-        (entries, std::mem::take(&mut world.notes))
+        (entries, world.notes(BIND_UNBOUND))
     });
     match ran.await {
         Ok((entries, notes)) => {
@@ -123,7 +145,7 @@ fn setup(loaded: &Loaded) -> (Setup, Vec<Skip>, Vec<String>) {
     let rendered = suite.kustomize.iter();
     let rendered = rendered.map(|path| Input::Kustomization(step::join(folder, path)));
     let inputs: Vec<Input> = suite.policies.iter().map(path).chain(rendered).collect();
-    let hub = reeve_manifests::read(&inputs);
+    let hub = read_policies(&inputs);
     for error in crds.errors.iter().chain(&hub.errors) {
         errors.push(error.to_string());
     }
@@ -139,24 +161,27 @@ fn setup(loaded: &Loaded) -> (Setup, Vec<Skip>, Vec<String>) {
         path: one.path.display().to_string(),
         reason: one.reason.clone(),
     });
+    let of_steps = suite.steps.iter().flat_map(|step| &step.apply);
+    let of_steps: Vec<Object> = of_steps
+        // What cannot be read is an error of its step.
+        .flat_map(|apply| step::objects(folder, &apply.files, &apply.objects, &position).0)
+        .collect();
+    let of_all = of_clusters.iter().flat_map(|(_, objects)| objects);
+    let named = hub.objects.iter().chain(of_all).chain(&of_steps);
+    let mut definitions = known::definitions(named, &crds.objects);
+    definitions.extend(crds.objects);
+    let initial = Initial {
+        crds: definitions,
+        of_clusters,
+        of_hub: hub.objects,
+        unbound: Unbound::from_flag(suite.bind_unbound),
+    };
     let setup = Setup {
         // The reader has checked them.
         clusters: clusters(&suite.clusters).unwrap_or_default(),
-        crds: crds.objects,
-        of_clusters,
-        of_hub: without_suites(hub.objects),
-        bind_unbound: suite.bind_unbound,
+        initial,
     };
     (setup, skipped.collect(), errors)
-}
-
-/// A folder of policies may hold the suite itself.
-pub(crate) fn without_suites(objects: Vec<Object>) -> Vec<Object> {
-    let is_suite = |object: &Object| object.is("reeve", "Suite") || object.is("reeve", "Fleet");
-    objects
-        .into_iter()
-        .filter(|object| !is_suite(object))
-        .collect()
 }
 
 fn position(source: &Source) -> Position {

@@ -164,7 +164,7 @@ pub struct Apply {
     pub objects: Vec<Map<String, Value>>,
 }
 
-/// A JSON merge patch of an object.
+/// A JSON merge patch of an object; `status` goes to the status subresource, where the kind has one.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Patch {
@@ -272,6 +272,8 @@ pub enum Expected {
     Unplaced,
     /// The policy is disabled.
     Disabled,
+    /// There is no answer yet.
+    Unknown,
 }
 
 /// An object that has some fields.

@@ -54,7 +54,7 @@ pub(crate) async fn run(
         let (objects, unread) = objects(folder, &one.files, &one.objects, position);
         errors.extend(unread);
         match world.apply(one.cluster.as_deref(), &objects).await {
-            Ok(applied) => errors.extend(applied.errors.iter().map(ToString::to_string)),
+            Ok(refused) => errors.extend(refused.iter().map(ToString::to_string)),
             Err(error) => errors.push(error),
         }
     }
@@ -85,8 +85,24 @@ async fn patch(world: &World<'_>, one: &Patch) -> Result<(), String> {
         .api(cluster, &one.api_version, &one.kind, namespace)
         .await?;
     let path = format!("{}/{}", api.resource_url(), one.name);
-    let change = Value::Object(one.change.clone());
-    world.merge(cluster, &path, &change).await
+    let mut change = one.change.clone();
+    let status = change.remove("status");
+    if status.is_none() || !change.is_empty() {
+        world.merge(cluster, &path, &Value::Object(change)).await?;
+    }
+    let Some(status) = status else {
+        return Ok(());
+    };
+    let status = json!({ "status": status });
+    if world
+        .merge(cluster, &format!("{path}/status"), &status)
+        .await
+        .is_ok()
+    {
+        return Ok(());
+    }
+    // A kind without the subresource has its status with the rest.
+    world.merge(cluster, &path, &status).await
 }
 
 async fn delete(world: &World<'_>, one: &Reference) -> Result<(), String> {

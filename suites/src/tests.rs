@@ -2,17 +2,19 @@
 
 use std::time::Duration;
 
+use reeve_manifests::Input;
 use reeve_report::{Entry, Output, Report, State, Style, Subject, print};
 use serde_json::json;
 
 use crate::subset::mismatches;
-use crate::{RunOptions, duration, find, run_all, schema};
+use crate::{RunOptions, duration, find, policies_of_stdin, read_policies, run_all, schema};
 
 #[test]
-fn durations_have_a_number_and_a_unit() {
+fn durations_are_those_of_go() {
     assert_eq!(duration::parse("500ms"), Ok(Duration::from_millis(500)));
-    assert_eq!(duration::parse("2m"), Ok(Duration::from_mins(2)));
-    for wrong in ["", "5", "s", "-1s", "1h", "99999999999999999999s"] {
+    assert_eq!(duration::parse("1h2m"), Ok(Duration::from_mins(62)));
+    assert_eq!(duration::parse("1.5s"), Ok(Duration::from_millis(1500)));
+    for wrong in ["", "5", "s", "-1s", "1 h", "1d", "99999999999999999999s"] {
         assert!(duration::parse(wrong).is_err(), "{wrong}");
     }
 }
@@ -192,4 +194,145 @@ async fn files_that_cannot_be_read_are_errors_of_the_first_step() {
     let entries = run("policies: [nope.yaml]\nsteps: [{name: a}]\n", &[]).await;
     assert_eq!(entries[0].state, State::Error);
     assert!(entries[0].summary().contains("nope.yaml"), "{entries:?}");
+}
+
+#[test]
+fn folder_with_suites_gives_the_hub_its_policies_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let object =
+        |name: &str| format!("{{apiVersion: v1, kind: ConfigMap, metadata: {{name: {name}}}}}");
+    let suite = format!(
+        "{HEAD}policies: [../p.yaml]\ncrds: [crds]\nclusters: [{{name: a, files: [objects.yaml]}}]\n\
+        steps: [{{name: s, apply: [{{cluster: a, files: [step.yaml]}}, {{files: [../hub.yaml]}}]}}]\n"
+    );
+    for (name, text) in [
+        ("p.yaml", POLICY),
+        ("hub.yaml", &object("hub")),
+        ("tests/s.yaml", &suite),
+        ("tests/objects.yaml", &object("of-a")),
+        ("tests/step.yaml", &object("of-step")),
+        ("tests/crds/c.yaml", &object("crd")),
+        (
+            "fleet.yaml",
+            "{apiVersion: reeve/v1alpha1, kind: Fleet, clusters: 2}",
+        ),
+    ] {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    let found = read_policies(&[Input::Path(folder.path().to_owned())]);
+    let names: Vec<&str> = found.objects.iter().map(|one| one.name.as_str()).collect();
+    assert_eq!(names, ["hub", "ns"]);
+    let of = |path: &std::path::Path| {
+        path.strip_prefix(folder.path())
+            .unwrap()
+            .display()
+            .to_string()
+    };
+    let skipped = found.skipped.iter();
+    let skipped: Vec<String> = skipped
+        .map(|one| format!("{}: {}", of(&one.path), one.reason))
+        .collect();
+    insta::assert_snapshot!(skipped.join("\n"), @"
+    fleet.yaml: a fleet: use --clusters
+    tests/crds/c.yaml: for a suite's clusters: --crds or --objects takes it
+    tests/objects.yaml: for a suite's clusters: --crds or --objects takes it
+    tests/s.yaml: a suite: use reeve test
+    tests/step.yaml: for a suite's clusters: --crds or --objects takes it
+    ");
+    // Standard input has nothing for a hub either.
+    let nothing = policies_of_stdin(GENERATOR);
+    assert!(
+        nothing.errors[0].to_string().contains("name its file"),
+        "{:?}",
+        nothing.errors
+    );
+    // A folder that only suites use is read when it is named itself.
+    let crds = folder.path().join("tests/crds");
+    assert_eq!(read_policies(&[Input::Path(crds)]).objects.len(), 1);
+    let only = folder.path().join("tests/s.yaml");
+    let nothing = read_policies(&[Input::Path(only)]);
+    assert!(
+        nothing.errors[0]
+            .to_string()
+            .contains("no objects: skipped"),
+        "{:?}",
+        nothing.errors
+    );
+}
+
+const GENERATOR: &str = r"
+apiVersion: policy.open-cluster-management.io/v1
+kind: PolicyGenerator
+metadata: {name: g}
+policyDefaults: {namespace: policies}
+policies:
+- name: maps
+  manifests: [{path: input}]
+";
+
+/// A folder with these files.
+fn folder_of(files: &[(&str, &str)]) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in files {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn policies_of_a_generator_are_generated_and_its_inputs_are_not_applied() {
+    let map = "{apiVersion: v1, kind: ConfigMap, metadata: {name: made, namespace: default}}";
+    let role = "{apiVersion: rbac.authorization.k8s.io/v1, kind: ClusterRole, metadata: {name: r}, rules: []}";
+    let kustomization = "generators: [gen.yaml]\nresources: [role.yaml]\n";
+    let files = [
+        ("gen.yaml", GENERATOR),
+        ("input/map.yaml", map),
+        ("role.yaml", role),
+        ("kustomization.yaml", kustomization),
+    ];
+    let folder = folder_of(&files);
+    let path = folder.path().to_owned();
+    let kinds = |found: &reeve_manifests::Found| {
+        let mut kinds: Vec<String> = found.objects.iter().map(|one| one.kind.clone()).collect();
+        kinds.sort();
+        kinds
+    };
+    let wanted = ["ClusterRole", "Placement", "PlacementBinding", "Policy"];
+    let found = read_policies(&[Input::Path(path.clone())]);
+    assert!(found.errors.is_empty(), "{:?}", found.errors);
+    assert_eq!(kinds(&found), wanted);
+    let reasons: Vec<&str> = found
+        .skipped
+        .iter()
+        .map(|one| one.reason.as_str())
+        .collect();
+    assert_eq!(reasons, ["use -k", "part of the policies of a generator"]);
+    // The same by the kustomization, without an installed kustomize.
+    let found = read_policies(&[Input::Kustomization(path.clone())]);
+    assert!(found.errors.is_empty(), "{:?}", found.errors);
+    assert_eq!(kinds(&found), wanted);
+    // What only kustomize can do, and what the generator refuses, is an error that names the file.
+    for (file, text, why) in [
+        (
+            "kustomization.yaml",
+            "namePrefix: a-\ngenerators: [gen.yaml]\n",
+            "namePrefix beside generators",
+        ),
+        ("kustomization.yaml", kustomization, ""),
+        (
+            "gen.yaml",
+            "apiVersion: policy.open-cluster-management.io/v1\nkind: PolicyGenerator\nmetadata: {name: g}\n",
+            "gen.yaml",
+        ),
+    ] {
+        std::fs::write(path.join(file), text).unwrap();
+        let found = read_policies(&[Input::Kustomization(path.clone())]);
+        let errors: Vec<String> = found.errors.iter().map(ToString::to_string).collect();
+        assert_eq!(errors.is_empty(), why.is_empty(), "{errors:?}");
+        assert!(errors.iter().all(|error| error.contains(why)), "{errors:?}");
+    }
 }

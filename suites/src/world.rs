@@ -1,13 +1,14 @@
 //! A fleet with the objects of a suite, while its controllers run.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kube::api::{Api, DynamicObject};
+use reeve_fleet::explain::Servers;
 use reeve_fleet::results::Results;
 use reeve_fleet::{
-    Access, Applied, ApplyError, Cluster, Fleet, FleetOptions, Member, Pods, RateLimits, Target,
-    apply, bind_unbound,
+    Access, ApplyError, Cluster, Fleet, FleetOptions, Initial, Member, Pods, RateLimits, SetUp,
+    Target, Unbound, apply,
 };
 use reeve_manifests::Object;
 use reeve_report::{Entry, State, made_namespaces};
@@ -16,21 +17,20 @@ use reeve_runtime::discovery::{Discovery, group_version_kind};
 use reeve_runtime::object::{error_chain, status_message};
 use serde_json::Value;
 
-use crate::messages;
+use crate::{known, messages};
 
-/// What a fleet has before its controllers start.
+/// How often the clusters are asked for new templates of constraints.
+const CONSTRAINTS_POLL: Duration = Duration::from_millis(200);
+/// The definitions of kinds.
+const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
+
+/// A fleet and its first objects.
 #[derive(Default)]
 pub(crate) struct Setup {
     /// The managed clusters.
     pub(crate) clusters: Vec<Cluster>,
-    /// CRDs for the hub and all clusters.
-    pub(crate) crds: Vec<Object>,
-    /// The objects of clusters, by their names.
-    pub(crate) of_clusters: Vec<(String, Vec<Object>)>,
-    /// The objects of the hub.
-    pub(crate) of_hub: Vec<Object>,
-    /// Whether policies that nothing binds are bound to all clusters.
-    pub(crate) bind_unbound: bool,
+    /// What the hub and the clusters have.
+    pub(crate) initial: Initial,
 }
 
 /// A running fleet.
@@ -38,10 +38,14 @@ pub(crate) struct World<'a> {
     fleet: &'a Fleet,
     results: Results,
     /// What was done without being asked for.
-    pub(crate) notes: Vec<String>,
+    notes: Vec<String>,
+    /// How many policies were bound that nothing had bound.
+    bound: usize,
     /// What could not be applied at the start.
     pub(crate) errors: Vec<ApplyError>,
-    bind_unbound: bool,
+    unbound: Unbound,
+    /// Whether the clusters have templates of constraints.
+    serves_constraints: bool,
     timeout: Duration,
 }
 
@@ -65,14 +69,16 @@ pub(crate) async fn with_fleet<T>(
         fleet: &fleet,
         results: Results::default(),
         notes: Vec::new(),
+        bound: 0,
         errors: Vec::new(),
-        bind_unbound: setup.bind_unbound,
+        unbound: setup.initial.unbound,
+        serves_constraints: setup.initial.crds.iter().any(known::is_of_templates),
         timeout,
     };
     let stop = CancellationToken::new();
     let controllers = fleet.run(stop.clone());
     let outcome = async {
-        world.set_up(&setup).await?;
+        world.set_up(&setup.initial).await?;
         Ok(story(&mut world).await)
     };
     tokio::pin!(controllers, outcome);
@@ -91,22 +97,30 @@ pub(crate) async fn with_fleet<T>(
 }
 
 impl World<'_> {
-    async fn set_up(&mut self, setup: &Setup) -> Result<(), String> {
-        let hub = Target::hub(self.fleet.hub.client());
-        for member in &self.fleet.clusters {
-            let target = Target::cluster(&member.name, member.client());
-            let applied = apply(&target, &setup.crds).await;
-            self.errors.extend(applied.errors);
-        }
-        let applied = apply(&hub, &setup.crds).await;
-        self.errors.extend(applied.errors);
-        for (cluster, objects) in &setup.of_clusters {
-            let applied = self.apply(Some(cluster), objects).await?;
-            self.errors.extend(applied.errors);
-        }
-        let applied = self.apply(None, &setup.of_hub).await?;
-        self.errors.extend(applied.errors);
+    async fn set_up(&mut self, initial: &Initial) -> Result<(), String> {
+        let done = self.fleet.set_up(initial).await;
+        let done = done.map_err(|error| status_message(&error))?;
+        self.errors = self.noted(done);
         Ok(())
+    }
+
+    /// Keeps what was done without being asked for, and returns the errors.
+    fn noted(&mut self, mut done: SetUp) -> Vec<ApplyError> {
+        let hub = Target::hub(self.fleet.hub.client()).name;
+        // What a cluster is given, it is given with its namespace.
+        done.namespaces.retain(|(server, _)| *server == hub);
+        self.notes.extend(made_namespaces(&done.namespaces));
+        self.bound += done.bound.len();
+        done.errors
+    }
+
+    /// What was done without being asked for. `off` is what leaves policies unbound.
+    pub(crate) fn notes(&self, off: &str) -> Vec<String> {
+        let mut notes = self.notes.clone();
+        if self.bound > 0 {
+            notes.push(reeve_report::bound(self.bound, off));
+        }
+        notes
     }
 
     fn member(&self, cluster: Option<&str>) -> Result<&Member, String> {
@@ -138,33 +152,69 @@ impl World<'_> {
         &mut self,
         cluster: Option<&str>,
         objects: &[Object],
-    ) -> Result<Applied, String> {
-        let target = self.target(cluster)?;
-        let mut applied = apply(&target, objects).await;
-        let is_hub = cluster.is_none_or(|name| name == "hub");
-        if is_hub && !applied.namespaces.is_empty() {
-            let note = made_namespaces(&target.name, &applied.namespaces);
-            self.notes.push(note);
+    ) -> Result<Vec<ApplyError>, String> {
+        if cluster.is_some_and(|name| name != "hub") {
+            return Ok(apply(&self.target(cluster)?, objects).await.errors);
         }
-        if is_hub && self.bind_unbound {
-            let bound = bind_unbound(&target.client).await;
-            let bound = bound.map_err(|error| status_message(&error))?;
-            applied.errors.extend(bound.errors);
-            if !bound.policies.is_empty() {
-                self.notes.push(messages::bound(&bound.policies));
-            }
-        }
-        Ok(applied)
+        let mut done = SetUp::default();
+        let applied = self.fleet.apply_to_hub(objects, self.unbound, &mut done);
+        applied.await.map_err(|error| status_message(&error))?;
+        Ok(self.noted(done))
     }
 
-    /// Waits until all controllers are idle.
+    /// Waits until all controllers are idle, and the kinds of all constraints are served.
     pub(crate) async fn settled(&mut self) -> Result<(), String> {
-        if tokio::time::timeout(self.timeout, self.fleet.settled())
-            .await
-            .is_ok()
-        {
-            return Ok(());
+        let until = Instant::now() + self.timeout;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            // A template whose kind is not served yet keeps the controllers busy.
+            let wait = if self.serves_constraints {
+                left.min(CONSTRAINTS_POLL)
+            } else {
+                left
+            };
+            let settled = tokio::time::timeout(wait, self.fleet.settled()).await;
+            let is_new = self.serves_constraints && self.serve_constraints().await?;
+            if settled.is_ok() && !is_new {
+                return Ok(());
+            }
+            if Instant::now() >= until {
+                return self.late().await;
+            }
         }
+    }
+
+    /// Serves the kinds of constraints that templates make, as Gatekeeper does. Returns whether there was a new template.
+    async fn serve_constraints(&self) -> Result<bool, String> {
+        let mut is_new = false;
+        for member in &self.fleet.clusters {
+            let name = Some(member.name.as_str());
+            let list = self.get(name, known::TEMPLATES_PATH).await?;
+            let list = list.unwrap_or_default();
+            let templates = list["items"].as_array().into_iter().flatten();
+            for template in templates.filter(|one| one["status"]["created"] != true) {
+                let Some(definition) = known::constraint(template) else {
+                    continue;
+                };
+                let path = format!("{DEFINITIONS}/{}", definition.name);
+                if self.get(name, &path).await?.is_none() {
+                    let applied = apply(&self.target(name)?, &[definition]).await;
+                    if let Some(error) = applied.errors.first() {
+                        return Err(error.to_string());
+                    }
+                }
+                let own = template["metadata"]["name"].as_str().unwrap_or_default();
+                let path = format!("{}/{own}/status", known::TEMPLATES_PATH);
+                let created = serde_json::json!({ "status": { "created": true } });
+                self.merge(name, &path, &created).await?;
+                is_new = true;
+            }
+        }
+        Ok(is_new)
+    }
+
+    /// What the controllers are still busy with.
+    async fn late(&mut self) -> Result<(), String> {
         let entries = self.entries().await?;
         let waiting: Vec<String> = entries
             .iter()
@@ -177,6 +227,11 @@ impl World<'_> {
             some => some.join(", "),
         };
         Err(messages::not_idle(self.timeout.as_secs(), &waiting))
+    }
+
+    /// The servers of the fleet.
+    pub(crate) fn servers(&self) -> Servers {
+        self.fleet.servers()
     }
 
     /// The states of all policies, the worst first.

@@ -60,11 +60,17 @@ const PRODUCT: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "reeve-doctor",
+        &["reeve-api", "reeve-report", "reeve-runtime"],
+    ),
+    (
         "reeve-suites",
         &[
             "reeve-api",
             "reeve-fleet",
+            "reeve-go-compat",
             "reeve-manifests",
+            "reeve-policy-generator",
             "reeve-report",
             "reeve-runtime",
         ],
@@ -111,6 +117,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
             "reeve-api",
             "reeve-apiserver",
             "reeve-dryrun",
+            "reeve-doctor",
             "reeve-fleet",
             "reeve-lint",
             "reeve-manifests",

@@ -56,6 +56,9 @@ fn all() -> Result<Vec<(PathBuf, String)>> {
         PathBuf::from("docs/reference/flags.md"),
         reeve_cli::reference(),
     ));
+    for (name, page) in man_pages(&reeve_cli::command())? {
+        files.push((PathBuf::from("docs/reference/man").join(name), page));
+    }
     for (name, schema) in reeve_suites::schema() {
         let text = format!("{schema:#}\n");
         files.push((PathBuf::from("docs/reference").join(name), text));
@@ -65,6 +68,32 @@ fn all() -> Result<Vec<(PathBuf, String)>> {
         reeve_templates_engine::reference::reference(),
     ));
     Ok(files)
+}
+
+/// The manual pages of a command and of those in it, by file name.
+fn man_pages(command: &clap::Command) -> Result<Vec<(String, String)>> {
+    let mut command = command.clone().disable_help_subcommand(true);
+    command.build();
+    let mut pages = Vec::new();
+    collect_pages(&command, &mut pages)?;
+    Ok(pages)
+}
+
+fn collect_pages(command: &clap::Command, pages: &mut Vec<(String, String)>) -> Result<()> {
+    let page = clap_mangen::Man::new(command.clone());
+    let name = page.get_filename();
+    let mut text = Vec::new();
+    page.render(&mut text)
+        .with_context(|| format!("cannot write {name}"))?;
+    let text = String::from_utf8(text).with_context(|| format!("cannot write {name}"))?;
+    // The pages are checked like all files: no white space at the ends of lines.
+    let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
+    pages.push((name, lines.join("\n") + "\n"));
+    let inner = command.get_subcommands();
+    for inner in inner.filter(|inner| !inner.is_hide_set()) {
+        collect_pages(inner, pages)?;
+    }
+    Ok(())
 }
 
 pub(crate) fn write() -> Result<()> {

@@ -28,7 +28,7 @@ struct Arguments {
 
 #[derive(Subcommand)]
 enum Task {
-    /// Write every generated file: the CRDs, the rights, and the reference of all flags.
+    /// Write every generated file: the CRDs, the rights, the reference of all flags, and the manual pages.
     Gen,
     /// Formatting, clippy, fresh generated files, arrows between rooms, reachable and short files, no circles of
     /// modules, no citation of a rule that there is not.

@@ -27,15 +27,6 @@ pub(super) fn applied(count: usize) -> String {
     format!("applied {}", plural(count, "object"))
 }
 
-/// Policies were bound.
-pub(super) fn bound(count: usize) -> String {
-    let verb = if count == 1 { "is" } else { "are" };
-    format!(
-        "{} bound to nothing {verb} bound to all clusters (--bind-unbound=false leaves that)",
-        plural(count, "policy")
-    )
-}
-
 /// The time is up.
 pub(super) fn time_is_up(seconds: u64, waiting: &[String]) -> String {
     const NAMED: usize = 5;

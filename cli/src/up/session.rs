@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use reeve_fleet::results::Results;
-use reeve_fleet::{Applied, Fleet, Target, apply, bind_unbound};
+use reeve_fleet::{Fleet, Initial, SetUp, Target};
 use reeve_manifests::Object;
 use reeve_report::{Entry, Reason, Report, Source, State, made_namespaces, print, table};
 use reeve_runtime::CancellationToken;
@@ -30,6 +30,9 @@ const UNCHANGED: Duration = Duration::from_secs(1);
 const UNCHANGED_IN_SPITE_OF_WORK: Duration = Duration::from_secs(10);
 /// The interval between two looks at the files of `--watch`.
 const WATCH: Duration = Duration::from_millis(500);
+
+/// What leaves policies unplaced that nothing binds.
+const BIND_UNBOUND: &str = "--bind-unbound=false";
 
 /// What a fleet shows.
 pub(super) struct Session<'a> {
@@ -66,52 +69,34 @@ impl<'a> Session<'a> {
         if let Some(skipped) = table::skipped(&self.read.skipped) {
             self.say(&format!("! {skipped}"));
         }
-        let hub = Target::hub(self.fleet.hub.client());
-        let crds = self.read.crds.clone();
-        let applied = apply(&hub, &crds).await;
-        self.applied(&hub, &applied)?;
-        for member in &self.fleet.clusters {
-            let target = Target::cluster(&member.name, member.client());
-            let applied = apply(&target, &crds).await;
-            self.applied(&target, &applied)?;
-            for (name, objects) in &planned.objects {
-                if *name == member.name {
-                    let applied = apply(&target, objects).await;
-                    self.applied(&target, &applied)?;
-                }
-            }
+        let initial = Initial {
+            crds: self.read.crds.clone(),
+            of_clusters: planned.objects.clone(),
+            of_hub: self.read.hub.clone(),
+            unbound: self.args.input.unbound(),
+        };
+        let done = self.fleet.set_up(&initial).await;
+        let done = done.context("binding policies")?;
+        self.done(&done)?;
+        if done.applied > 0 {
+            self.say(&messages::applied(done.applied));
         }
-        let applied = apply(&hub, &self.read.hub.clone()).await;
-        self.applied(&hub, &applied)?;
-        if applied.count > 0 {
-            self.say(&messages::applied(applied.count));
-        }
-        self.bind().await
-    }
-
-    /// Binds what is bound to nothing, unless the user does not want that.
-    async fn bind(&mut self) -> Result<()> {
-        if !self.args.input.bind_unbound {
+        if done.bound.is_empty() {
             return Ok(());
         }
-        let bound = bind_unbound(&self.fleet.hub.client()).await;
-        let bound = bound.context("binding policies")?;
-        inputs::fail(&texts(&bound.errors))?;
-        if !bound.policies.is_empty() {
-            self.note(messages::bound(bound.policies.len()));
-        }
+        self.note(reeve_report::bound(done.bound.len(), BIND_UNBOUND));
         Ok(())
     }
 
     /// Says which namespaces were made, and fails at what was refused unless the user wants to go on.
-    fn applied(&mut self, target: &Target, applied: &Applied) -> Result<()> {
-        if !applied.namespaces.is_empty() {
-            self.note(made_namespaces(&target.name, &applied.namespaces));
+    fn done(&mut self, done: &SetUp) -> Result<()> {
+        for note in made_namespaces(&done.namespaces) {
+            self.note(note);
         }
         if !self.args.keep_going {
-            return inputs::fail(&texts(&applied.errors));
+            return inputs::fail(&texts(&done.errors));
         }
-        for error in &applied.errors {
+        for error in &done.errors {
             self.note(error.to_string());
             self.refused.push(Entry {
                 subject: "input".to_owned(),
@@ -284,16 +269,22 @@ impl<'a> Session<'a> {
         }
         let hub = Target::hub(self.fleet.hub.client());
         let deleted = changes::delete_gone(&hub, &self.read.hub, &read.hub).await;
-        let applied = apply(&hub, &read.hub).await;
+        let mut done = SetUp::default();
+        let unbound = self.args.input.unbound();
+        let applied = self.fleet.apply_to_hub(&read.hub, unbound, &mut done);
+        applied.await.context("binding policies")?;
         self.refused.clear();
-        for error in &applied.errors {
+        for error in &done.errors {
             self.say(&format!("! {error}"));
         }
-        self.say(&messages::changed(applied.count, deleted));
+        self.say(&messages::changed(done.applied, deleted));
+        if !done.bound.is_empty() {
+            self.note(reeve_report::bound(done.bound.len(), BIND_UNBOUND));
+        }
         self.read = read;
         let results = std::mem::take(&mut self.results);
         self.results = results.with_sources(sources(&self.read.hub));
-        self.bind().await
+        Ok(())
     }
 }
 

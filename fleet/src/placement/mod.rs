@@ -16,6 +16,7 @@ pub mod metrics;
 pub mod plan;
 pub mod schedule;
 pub mod status;
+pub mod why;
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use super::{messages, shorten, unplaced};
 const ANNOTATIONS: [&str; 3] = ["standards", "categories", "controls"];
 
 /// The evaluations of a cluster.
-type OfCluster<'a> = dyn Fn(&str) -> Option<&'a Evaluations> + 'a;
+pub(crate) type OfCluster<'a> = dyn Fn(&str) -> Option<&'a Evaluations> + 'a;
 
 /// All policies on all clusters, and the objects that belong into a policy.
 pub(super) fn all(hub: &HubView, of_cluster: &OfCluster<'_>) -> Vec<Entry> {
@@ -33,7 +33,12 @@ pub(super) fn all(hub: &HubView, of_cluster: &OfCluster<'_>) -> Vec<Entry> {
     entries
 }
 
-fn of_policy(hub: &HubView, root: &PolicyView, of_cluster: &OfCluster<'_>) -> Vec<Entry> {
+/// A policy on all clusters.
+pub(crate) fn of_policy(
+    hub: &HubView,
+    root: &PolicyView,
+    of_cluster: &OfCluster<'_>,
+) -> Vec<Entry> {
     let (namespace, name) = (&root.metadata.namespace, &root.metadata.name);
     let annotations = ANNOTATIONS.iter().filter_map(|short| {
         let key = format!("policy.open-cluster-management.io/{short}");

@@ -24,78 +24,78 @@ const TEMPLATE_KINDS: [(&str, &str, &str); 3] = [
 
 /// What the hub has.
 #[derive(Default)]
-pub(super) struct HubView {
+pub(crate) struct HubView {
     /// The policies of users.
-    pub(super) roots: Vec<PolicyView>,
+    pub(crate) roots: Vec<PolicyView>,
     /// The replicated policies, by namespace and name.
-    pub(super) replicas: BTreeMap<(String, String), PolicyView>,
-    pub(super) bindings: Vec<PlacementBinding>,
-    pub(super) sets: Vec<PolicySet>,
-    pub(super) placements: Vec<Placement>,
-    pub(super) rules: Vec<PlacementRule>,
+    pub(crate) replicas: BTreeMap<(String, String), PolicyView>,
+    pub(crate) bindings: Vec<PlacementBinding>,
+    pub(crate) sets: Vec<PolicySet>,
+    pub(crate) placements: Vec<Placement>,
+    pub(crate) rules: Vec<PlacementRule>,
     /// Objects that belong into a policy: kind, namespace and name.
-    pub(super) misplaced: Vec<(&'static str, String, String)>,
+    pub(crate) misplaced: Vec<(&'static str, String, String)>,
 }
 
 /// The shown fields of a policy.
 #[derive(Debug, Deserialize)]
-pub(super) struct PolicyView {
-    pub(super) metadata: Metadata,
-    pub(super) spec: Spec,
+pub(crate) struct PolicyView {
+    pub(crate) metadata: Metadata,
+    pub(crate) spec: Spec,
     #[serde(default)]
-    pub(super) status: Status,
+    pub(crate) status: Status,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Metadata {
-    pub(super) name: String,
-    pub(super) namespace: String,
-    pub(super) labels: BTreeMap<String, String>,
-    pub(super) annotations: BTreeMap<String, String>,
+pub(crate) struct Metadata {
+    pub(crate) name: String,
+    pub(crate) namespace: String,
+    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) annotations: BTreeMap<String, String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Status {
-    pub(super) status: Option<Vec<CompliancePerCluster>>,
-    pub(super) details: Option<Vec<DetailsPerTemplate>>,
+pub(crate) struct Status {
+    pub(crate) status: Option<Vec<CompliancePerCluster>>,
+    pub(crate) details: Option<Vec<DetailsPerTemplate>>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Spec {
-    pub(super) disabled: bool,
+pub(crate) struct Spec {
+    pub(crate) disabled: bool,
     #[serde(rename = "policy-templates")]
-    pub(super) templates: Vec<Template>,
+    pub(crate) templates: Vec<Template>,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
-pub(super) struct Template {
-    pub(super) object_definition: Definition,
+pub(crate) struct Template {
+    pub(crate) object_definition: Definition,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Definition {
-    pub(super) kind: String,
-    pub(super) metadata: Named,
-    pub(super) spec: Severity,
+pub(crate) struct Definition {
+    pub(crate) kind: String,
+    pub(crate) metadata: Named,
+    pub(crate) spec: Severity,
 }
 
 /// Only the names: other metadata may be nested at any depth.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Named {
-    pub(super) name: String,
-    pub(super) namespace: String,
+pub(crate) struct Named {
+    pub(crate) name: String,
+    pub(crate) namespace: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Severity {
-    pub(super) severity: Option<serde_json::Value>,
+pub(crate) struct Severity {
+    pub(crate) severity: Option<serde_json::Value>,
 }
 
 #[derive(Deserialize)]
@@ -108,7 +108,7 @@ struct Misplaced {
     metadata: Named,
 }
 
-pub(super) async fn list<T: DeserializeOwned>(
+pub(crate) async fn list<T: DeserializeOwned>(
     client: &Client,
     path: &str,
 ) -> Result<Vec<T>, kube::Error> {
@@ -119,12 +119,27 @@ pub(super) async fn list<T: DeserializeOwned>(
 
 pub(super) async fn read(fleet: &Fleet) -> Result<HubView, kube::Error> {
     let hub = fleet.hub.client();
-    let policies: Vec<PolicyView> = list(&hub, &Policy::url_path(&(), None)).await?;
+    let mut view = view(&hub).await?;
+    for (version, plural, kind) in TEMPLATE_KINDS {
+        if fleet.hub.server.count(names::GROUP, plural) > 0 {
+            let path = format!("/apis/{}/{version}/{plural}", names::GROUP);
+            let found: Vec<Misplaced> = list(&hub, &path).await?;
+            let found = found.into_iter().map(|one| one.metadata);
+            view.misplaced
+                .extend(found.map(|one| (kind, one.namespace, one.name)));
+        }
+    }
+    Ok(view)
+}
+
+/// Reads the policies of a hub, and what places them.
+pub(crate) async fn view(hub: &Client) -> Result<HubView, kube::Error> {
+    let policies: Vec<PolicyView> = list(hub, &Policy::url_path(&(), None)).await?;
     let mut view = HubView {
-        bindings: list(&hub, &PlacementBinding::url_path(&(), None)).await?,
-        sets: list(&hub, &PolicySet::url_path(&(), None)).await?,
-        placements: list(&hub, &Placement::url_path(&(), None)).await?,
-        rules: list(&hub, &PlacementRule::url_path(&(), None)).await?,
+        bindings: list(hub, &PlacementBinding::url_path(&(), None)).await?,
+        sets: list(hub, &PolicySet::url_path(&(), None)).await?,
+        placements: list_served(hub, &Placement::url_path(&(), None)).await?,
+        rules: list_served(hub, &PlacementRule::url_path(&(), None)).await?,
         ..HubView::default()
     };
     for policy in policies {
@@ -142,14 +157,17 @@ pub(super) async fn read(fleet: &Fleet) -> Result<HubView, kube::Error> {
             view.roots.push(policy);
         }
     }
-    for (version, plural, kind) in TEMPLATE_KINDS {
-        if fleet.hub.server.count(names::GROUP, plural) > 0 {
-            let path = format!("/apis/{}/{version}/{plural}", names::GROUP);
-            let found: Vec<Misplaced> = list(&hub, &path).await?;
-            let found = found.into_iter().map(|one| one.metadata);
-            view.misplaced
-                .extend(found.map(|one| (kind, one.namespace, one.name)));
-        }
-    }
     Ok(view)
+}
+
+/// The objects of a kind; none if the server does not serve it.
+pub(crate) async fn list_served<T: DeserializeOwned>(
+    client: &Client,
+    path: &str,
+) -> Result<Vec<T>, kube::Error> {
+    match list(client, path).await {
+        // Of a group that it does not know, the server says so without a status object.
+        Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
+        listed => listed,
+    }
 }

@@ -37,6 +37,14 @@ pub(crate) fn kind_not_installed(kind: &str) -> String {
     format!("kind {kind} is not installed (--crds)")
 }
 
+/// A template could not be resolved.
+pub(crate) fn unresolved(cause: &str, line: &str, expression: Option<&str>) -> String {
+    match expression {
+        Some(expression) => format!("{cause} (template line {line}: {expression})"),
+        None => format!("{cause} (template line {line})"),
+    }
+}
+
 /// A placement that a binding names is not there.
 pub(crate) fn no_placement(kind: &str, name: &str) -> String {
     format!("{kind} {name}: not found")

@@ -3,12 +3,12 @@
 //! The hub says which clusters a policy is on and what each of its templates reports; the objects and fields behind a
 //! violation come from the configuration policies of the managed cluster.
 
-mod cluster;
-mod entries;
-mod hub;
-mod messages;
-mod shorten;
-mod unplaced;
+pub(crate) mod cluster;
+pub(crate) mod entries;
+pub(crate) mod hub;
+pub(crate) mod messages;
+pub(crate) mod shorten;
+pub(crate) mod unplaced;
 
 #[cfg(test)]
 mod tests;

@@ -117,7 +117,7 @@ fn object(related: &Related) -> String {
 }
 
 /// A message without what the state says already, and in the words of the command line where a kind is missing.
-pub(super) fn short(message: &str) -> String {
+pub(crate) fn short(message: &str) -> String {
     let mut text = message;
     for prefix in [
         "NonCompliant; ",
@@ -127,7 +127,29 @@ pub(super) fn short(message: &str) -> String {
     ] {
         text = text.strip_prefix(prefix).unwrap_or(text);
     }
-    missing_kind(text).map_or_else(|| text.to_owned(), messages::kind_not_installed)
+    if let Some(kind) = missing_kind(text) {
+        return messages::kind_not_installed(kind);
+    }
+    unresolved(text).unwrap_or_else(|| text.to_owned())
+}
+
+/// What a template failed at, of a message that has the whole template before it: the cause first, then where.
+fn unresolved(text: &str) -> Option<String> {
+    let rest = text.strip_prefix("failed to resolve the template")?;
+    let start = rest.rfind(": template: tmpl:")?;
+    let error = rest.get(start + ": template: tmpl:".len()..)?;
+    let (line, error) = error.split_once(':')?;
+    // Without an expression, it is the parser's error, which may have a column.
+    let Some((_, at)) = error.split_once("executing \"tmpl\" at <") else {
+        return Some(messages::unresolved(error.trim(), line, None));
+    };
+    let (expression, cause) = at.split_once(">: ")?;
+    let cause = cause.split_once("error calling ").and_then(|(_, after)| {
+        let (_, cause) = after.split_once(": ")?;
+        Some(cause)
+    });
+    let cause = cause.or_else(|| at.split_once(">: ").map(|(_, cause)| cause))?;
+    Some(messages::unresolved(cause.trim(), line, Some(expression)))
 }
 
 /// The kind that a message says is not there.

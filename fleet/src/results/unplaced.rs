@@ -10,12 +10,7 @@ use super::messages;
 /// yet.
 pub(super) fn why(hub: &HubView, root: &PolicyView) -> Option<String> {
     let namespace = &root.metadata.namespace;
-    let bindings: Vec<&PlacementBinding> = hub
-        .bindings
-        .iter()
-        .filter(|binding| binding.metadata.namespace.as_ref() == Some(namespace))
-        .filter(|binding| names(hub, binding, root))
-        .collect();
+    let bindings = bindings(hub, root);
     if bindings.is_empty() {
         return Some(messages::UNBOUND.to_owned());
     }
@@ -37,6 +32,15 @@ pub(super) fn why(hub: &HubView, root: &PolicyView) -> Option<String> {
     }
     reasons.dedup();
     Some(reasons.join("; "))
+}
+
+/// The bindings that name a policy, or a set that it is in.
+pub(crate) fn bindings<'a>(hub: &'a HubView, root: &PolicyView) -> Vec<&'a PlacementBinding> {
+    let namespace = Some(&root.metadata.namespace);
+    let own = hub.bindings.iter();
+    own.filter(|binding| binding.metadata.namespace.as_ref() == namespace)
+        .filter(|binding| names(hub, binding, root))
+        .collect()
 }
 
 /// Whether a binding names a policy, or a set that it is in.
@@ -88,7 +92,7 @@ fn of_placement(hub: &HubView, namespace: &str, name: &str) -> Option<String> {
     Some(messages::nothing_chosen("Placement", name, &why))
 }
 
-fn of_rule(hub: &HubView, namespace: &str, name: &str) -> Option<String> {
+pub(crate) fn of_rule(hub: &HubView, namespace: &str, name: &str) -> Option<String> {
     let rule = hub.rules.iter().find(|rule| {
         rule.metadata.namespace.as_deref() == Some(namespace)
             && rule.metadata.name.as_deref() == Some(name)
@@ -131,7 +135,7 @@ fn predicates(placement: &Placement) -> String {
     messages::no_cluster_with(&all.join(" or "))
 }
 
-fn labels(selector: &reeve_api::ocm::LabelSelector, prefix: &str) -> Vec<String> {
+pub(crate) fn labels(selector: &reeve_api::ocm::LabelSelector, prefix: &str) -> Vec<String> {
     let equal = selector.match_labels.iter();
     let mut parts: Vec<String> = equal
         .map(|(key, value)| format!("{prefix}{key}={value}"))
@@ -141,7 +145,7 @@ fn labels(selector: &reeve_api::ocm::LabelSelector, prefix: &str) -> Vec<String>
     parts
 }
 
-fn requirement(one: &Requirement, prefix: &str) -> String {
+pub(crate) fn requirement(one: &Requirement, prefix: &str) -> String {
     let (key, values) = (&one.key, one.values.join(", "));
     match one.operator.as_str() {
         "In" => format!("{prefix}{key} in ({values})"),

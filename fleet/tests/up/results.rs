@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, ensure};
 use reeve_fleet::results::Results;
 use reeve_fleet::{
-    Access, Cluster, Fleet, FleetOptions, Pods, RateLimits, Taint, Target, apply, bind_unbound,
+    Access, Cluster, Fleet, FleetOptions, Pods, RateLimits, SetUp, Taint, Target, Unbound, apply,
 };
 use reeve_manifests::{Object, read_stdin_text};
 use reeve_report::{Entry, State};
@@ -194,15 +194,22 @@ async fn unbound_policies_are_bound_to_every_cluster_even_a_tainted_one() -> Res
             "metadata: {name: other, namespace: team}",
         );
         let text = policy("one", NAMESPACE) + &policy("two", NAMESPACE) + &elsewhere;
-        let hub = Target::hub(fleet.hub.client());
-        let applied = apply(&hub, &objects(&text)?).await;
-        ensure!(applied.namespaces == ["team"], "{applied:?}");
-        let bound = bind_unbound(&hub.client).await?;
+        let apply = async |text: &str| -> Result<SetUp> {
+            let mut done = SetUp::default();
+            let objects = objects(text)?;
+            fleet
+                .apply_to_hub(&objects, Unbound::Bound, &mut done)
+                .await?;
+            Ok(done)
+        };
+        let done = apply(&text).await?;
+        let made = ("the hub".to_owned(), "team".to_owned());
+        ensure!(done.namespaces == [made], "{done:?}");
         ensure!(
-            bound.policies == ["policies/one", "policies/two", "team/other"],
-            "{bound:?}"
+            done.bound == ["policies/one", "policies/two", "team/other"],
+            "{done:?}"
         );
-        ensure!(bind_unbound(&hub.client).await?.policies.is_empty());
+        ensure!(apply(&text).await?.bound.is_empty());
         fleet.settled().await;
         let entries = Results::default().read(&fleet).await?;
         for policy in ["policies/one", "policies/two", "team/other"] {
@@ -215,9 +222,11 @@ async fn unbound_policies_are_bound_to_every_cluster_even_a_tainted_one() -> Res
             }
         }
         // A policy that comes later joins those that are bound.
-        let applied = apply(&hub, &objects(&policy("late", NAMESPACE))?).await;
-        ensure!(applied.errors.is_empty());
-        ensure!(bind_unbound(&hub.client).await?.policies == ["policies/late"]);
+        let done = apply(&policy("late", NAMESPACE)).await?;
+        ensure!(
+            done.errors.is_empty() && done.bound == ["policies/late"],
+            "{done:?}"
+        );
         fleet.settled().await;
         let entries = Results::default().read(&fleet).await?;
         for policy in ["one", "late"] {

@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use serde_json::Value as Json;
 
+use crate::authored::{self, Authored};
 use crate::mutate::{PIECES, Random, SERVED, damage};
 use crate::placement::{EXPRESSIONS, PLACEMENTS};
 use crate::server::{self, RECORDED};
@@ -20,8 +21,6 @@ pub enum InputKind {
     Documents,
     /// Templates and documents.
     Both,
-    /// Policies.
-    Policies,
     /// Requests to an API server.
     Requests,
     /// Patches of every kind.
@@ -40,6 +39,12 @@ pub enum InputKind {
     Expressions,
     /// Specs of placements.
     Placements,
+    /// Suites of tests.
+    Suites,
+    /// Fleet files.
+    Fleets,
+    /// Policies with what places them.
+    Policies,
 }
 
 /// Recorded templates and documents.
@@ -47,7 +52,7 @@ pub enum InputKind {
 pub struct Corpus {
     templates: Vec<Vec<u8>>,
     documents: Vec<Vec<u8>>,
-    policies: Vec<Vec<u8>>,
+    authored: Authored,
 }
 
 impl Corpus {
@@ -55,7 +60,10 @@ impl Corpus {
     pub fn load() -> Result<Self> {
         let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../templates-engine/tests/oracle/fixtures");
-        let mut corpus = Self::default();
+        let mut corpus = Self {
+            authored: Authored::load()?,
+            ..Self::default()
+        };
         let entries =
             fs::read_dir(&folder).with_context(|| format!("cannot read {}", folder.display()))?;
         let mut paths: Vec<_> = entries
@@ -69,7 +77,6 @@ impl Corpus {
             let of_yaml = name.is_some_and(|name| name.starts_with("yaml"));
             corpus.collect(&text, of_yaml);
         }
-        corpus.policies = policies()?;
         let (requests, definitions) = (RECORDED.requests.len(), RECORDED.definitions.len());
         ensure!(
             requests > 400 && definitions > 50,
@@ -113,7 +120,6 @@ impl Corpus {
             InputKind::Templates => (&self.templates, PIECES),
             InputKind::Both if random.below(2) == 0 => (&self.templates, PIECES),
             InputKind::Documents | InputKind::Both => (&self.documents, PIECES),
-            InputKind::Policies => (&self.policies, PIECES),
             InputKind::Requests => (&RECORDED.requests, SERVED),
             InputKind::Patches => (&RECORDED.patches, SERVED),
             InputKind::Selectors => (&RECORDED.selectors, SERVED),
@@ -123,6 +129,9 @@ impl Corpus {
             InputKind::Protobuf => (&RECORDED.protobuf, SERVED),
             InputKind::Expressions => (&*EXPRESSIONS, SERVED),
             InputKind::Placements => (&*PLACEMENTS, SERVED),
+            InputKind::Suites => (&self.authored.suites, authored::PIECES),
+            InputKind::Fleets => (&self.authored.fleets, authored::PIECES),
+            InputKind::Policies => (&self.authored.policies, authored::PIECES),
         };
         let mut input = random.pick(recorded).cloned().unwrap_or_default();
         let other = random.pick(recorded).cloned().unwrap_or_default();
@@ -132,22 +141,6 @@ impl Corpus {
         damage(&mut input, random, &other, pieces);
         input
     }
-}
-
-/// The ready-made policies.
-fn policies() -> Result<Vec<Vec<u8>>> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../policies");
-    let mut paths = Vec::new();
-    for entry in fs::read_dir(&folder)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|end| end == "yaml") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    ensure!(paths.len() >= 20, "only {} policies", paths.len());
-    let read = |path| fs::read(path).context("cannot read a policy");
-    paths.iter().map(read).collect()
 }
 
 /// Damages the JSON in an input and leaves it JSON; false if there is none.

@@ -16,7 +16,7 @@ use reeve_templates_engine::lookup::Snapshot;
 use reeve_templates_engine::resolver::{Config, EncryptionConfig, Input, Options, Resolver};
 
 use crate::corpus::InputKind;
-use crate::{placement, server};
+use crate::{authored, placement, server};
 
 /// One reader.
 pub struct Target {
@@ -112,6 +112,21 @@ pub const TARGETS: &[Target] = &[
         name: "choose by a placement",
         input_kind: InputKind::Placements,
         run: placement::placement,
+    },
+    Target {
+        name: "read a suite",
+        input_kind: InputKind::Suites,
+        run: authored::suite,
+    },
+    Target {
+        name: "read a fleet",
+        input_kind: InputKind::Fleets,
+        run: authored::fleet,
+    },
+    Target {
+        name: "evaluate policies",
+        input_kind: InputKind::Policies,
+        run: authored::policies,
     },
 ];
 
