@@ -6,7 +6,7 @@ use reeve_report::{Entry, Rule, State};
 use serde_json::Value;
 
 use crate::observe::{Hub, Read, condition, text};
-use crate::{bad, check, good, messages, ocm, rule};
+use crate::{bad, good, messages, ocm, rule};
 
 /// The add-ons that bring the two agents to clusters.
 const ADDONS: [&str; 2] = ["governance-policy-framework", "config-policy-controller"];
@@ -21,8 +21,8 @@ pub(crate) async fn checks(hub: &Hub) -> Vec<Entry> {
         .into_iter()
         .flat_map(|addon| {
             [
-                check(&title(addon), "definition", vec![definition(addon, &known)]),
-                check(
+                Entry::of_rules(&title(addon), "definition", vec![definition(addon, &known)]),
+                Entry::of_rules(
                     &title(addon),
                     "clusters",
                     on_clusters(addon, &clusters, &installed),

@@ -6,7 +6,7 @@ use kube::Resource as _;
 use reeve_report::{Entry, Rule, State};
 
 use crate::observe::{Deployments, Hub, Read};
-use crate::{bad, check, good, messages, rule};
+use crate::{bad, good, messages, rule};
 
 /// The components of the hub, which are the names of their Deployments.
 pub(crate) const PROPAGATOR: &str = "governance-policy-propagator";
@@ -24,12 +24,12 @@ pub(crate) async fn checks(hub: &Hub, deployments: &Read<Deployments>) -> Vec<En
             Ok(all) => all.get(name).map(Vec::as_slice).unwrap_or_default(),
             Err(why) => {
                 let why = rule("", State::Error, messages::unread("Deployments", why));
-                entries.push(check(name, "deployment", vec![why]));
+                entries.push(Entry::of_rules(name, "deployment", vec![why]));
                 continue;
             }
         };
         match found {
-            [] => entries.push(check(
+            [] => entries.push(Entry::of_rules(
                 name,
                 "deployment",
                 vec![bad("", messages::no_deployment(name))],
@@ -38,7 +38,7 @@ pub(crate) async fn checks(hub: &Hub, deployments: &Read<Deployments>) -> Vec<En
             several => {
                 let namespaces = several.iter().map(|one| namespace(one).to_owned());
                 let why = messages::several(name, &namespaces.collect::<Vec<_>>());
-                entries.push(check(name, "deployment", vec![bad("", why)]));
+                entries.push(Entry::of_rules(name, "deployment", vec![bad("", why)]));
             }
         }
     }
@@ -57,7 +57,11 @@ fn containers(deployment: &Deployment) -> &[Container] {
 }
 
 async fn component(hub: &Hub, name: &str, deployment: &Deployment) -> Vec<Entry> {
-    let mut entries = vec![check(name, "deployment", vec![availability(deployment)])];
+    let mut entries = vec![Entry::of_rules(
+        name,
+        "deployment",
+        vec![availability(deployment)],
+    )];
     let mut images: Vec<Rule> = containers(deployment)
         .iter()
         .map(|container| good("", container.image.clone().unwrap_or_default()))
@@ -66,9 +70,13 @@ async fn component(hub: &Hub, name: &str, deployment: &Deployment) -> Vec<Entry>
         Ok(waiting) => images.extend(waiting),
         Err(why) => images.push(rule("", State::Error, messages::unread("Pods", &why))),
     }
-    entries.push(check(name, "image", images));
+    entries.push(Entry::of_rules(name, "image", images));
     if name == ADDON_CONTROLLER {
-        entries.push(check(name, "images of agents", agents(deployment)));
+        entries.push(Entry::of_rules(
+            name,
+            "images of agents",
+            agents(deployment),
+        ));
     }
     entries
 }

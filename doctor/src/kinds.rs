@@ -4,7 +4,7 @@ use reeve_report::{Entry, Rule, State};
 use serde_json::Value;
 
 use crate::observe::{Hub, text};
-use crate::{bad, check, good, messages, ocm, rule};
+use crate::{bad, good, messages, ocm, rule};
 
 const SUBJECT: &str = "kinds of policies";
 /// The kinds that a hub has. The others come to managed clusters with the add-ons.
@@ -20,7 +20,7 @@ pub(crate) async fn checks(hub: &Hub) -> Vec<Entry> {
         Ok(all) => all,
         Err(error) => {
             let why = rule("", State::Error, error.to_string());
-            return vec![check(SUBJECT, "definitions", vec![why])];
+            return vec![Entry::of_rules(SUBJECT, "definitions", vec![why])];
         }
     };
     let mut entries = Vec::new();
@@ -28,12 +28,12 @@ pub(crate) async fn checks(hub: &Hub) -> Vec<Entry> {
         let plural = text(&crd, "/spec/names/plural").to_owned();
         if ON_HUB.contains(&plural.as_str()) {
             let rules = vec![definition(hub, &crd).await];
-            entries.push(check(SUBJECT, &plural, rules));
+            entries.push(Entry::of_rules(SUBJECT, &plural, rules));
         }
     }
     let (group, plural) = ("apps.open-cluster-management.io", "placementrules");
     let rules = ocm::served(hub, group, "v1", plural, messages::APPLY_CRDS).await;
-    entries.push(check(
+    entries.push(Entry::of_rules(
         SUBJECT,
         plural,
         vec![Rule {

@@ -43,22 +43,6 @@ fn grouped(entries: Vec<Entry>) -> Vec<Entry> {
     entries
 }
 
-/// A check, in the worst state of its rules. What is skipped counts only if there is nothing else.
-fn check(subject: &str, place: &str, rules: Vec<Rule>) -> Entry {
-    let states = rules.iter().map(|rule| rule.state);
-    let worst = states
-        .clone()
-        .filter(|state| *state != State::Skipped)
-        .min();
-    Entry {
-        subject: subject.to_owned(),
-        place: place.to_owned(),
-        state: worst.or(states.min()).unwrap_or(State::Compliant),
-        rules,
-        ..Entry::default()
-    }
-}
-
 /// What was found about a thing.
 fn rule(name: &str, state: State, message: impl Into<String>) -> Rule {
     Rule {

@@ -4,7 +4,7 @@ use reeve_report::{Entry, Rule, State};
 use serde_json::Value;
 
 use crate::observe::{Hub, condition, text};
-use crate::{bad, check, good, messages, rule};
+use crate::{bad, good, messages, rule};
 
 const SUBJECT: &str = "Open Cluster Management";
 
@@ -57,14 +57,14 @@ pub(crate) const CLUSTERS: &str = "/apis/cluster.open-cluster-management.io/v1/m
 
 pub(crate) async fn checks(hub: &Hub) -> Vec<Entry> {
     vec![
-        check(
+        Entry::of_rules(
             SUBJECT,
             "API server",
             vec![good("", messages::kubernetes(&hub.version.git_version))],
         ),
-        check(SUBJECT, "cluster manager", managers(hub).await),
-        check(SUBJECT, "kinds", kinds(hub).await),
-        check(SUBJECT, "managed clusters", clusters(hub).await),
+        Entry::of_rules(SUBJECT, "cluster manager", managers(hub).await),
+        Entry::of_rules(SUBJECT, "kinds", kinds(hub).await),
+        Entry::of_rules(SUBJECT, "managed clusters", clusters(hub).await),
     ]
 }
 

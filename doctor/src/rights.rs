@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::components::{ADDON_CONTROLLER, PROPAGATOR, namespace};
 use crate::observe::{Deployments, Hub, Read};
-use crate::{bad, check, good, messages, rule};
+use crate::{bad, good, messages, rule};
 
 /// The rights that the components are installed with.
 const RBAC: &str = include_str!("../../deploy/hub/rbac.yaml");
@@ -53,7 +53,7 @@ pub(crate) async fn checks(hub: &Hub, deployments: &Read<Deployments>) -> Vec<En
             None => vec![rule("", State::Skipped, messages::NOT_INSTALLED)],
             Some(deployment) => of_component(hub, deployment, role).await,
         };
-        entries.push(check(component, "rights", rules));
+        entries.push(Entry::of_rules(component, "rights", rules));
     }
     entries
 }

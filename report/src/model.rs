@@ -205,6 +205,22 @@ pub struct Entry {
 }
 
 impl Entry {
+    /// An entry in the worst state of its rules. What is skipped counts only if there is nothing else.
+    pub fn of_rules(subject: &str, place: &str, rules: Vec<Rule>) -> Self {
+        let states = rules.iter().map(|rule| rule.state);
+        let worst = states
+            .clone()
+            .filter(|state| *state != State::Skipped)
+            .min();
+        Self {
+            subject: subject.to_owned(),
+            place: place.to_owned(),
+            state: worst.or(states.min()).unwrap_or(State::Compliant),
+            rules,
+            ..Self::default()
+        }
+    }
+
     /// All reasons, those of the worst rules first.
     pub fn why(&self) -> Vec<&Reason> {
         let mut rules: Vec<&Rule> = self.rules.iter().collect();

@@ -62,22 +62,6 @@ pub async fn template(servers: &Servers, name: &str) -> Result<Vec<Entry>, Expla
     Ok(template::steps(&observed, root, template, &of_policy))
 }
 
-/// A step, in the worst state of its rules. What is skipped counts only if there is nothing else.
-fn step(subject: &str, place: &str, rules: Vec<Rule>) -> Entry {
-    let states = rules.iter().map(|rule| rule.state);
-    let worst = states
-        .clone()
-        .filter(|state| *state != State::Skipped)
-        .min();
-    Entry {
-        subject: subject.to_owned(),
-        place: place.to_owned(),
-        state: worst.or(states.min()).unwrap_or(State::Compliant),
-        rules,
-        ..Entry::default()
-    }
-}
-
 /// Something that is as it has to be.
 fn fact(name: &str, message: impl Into<String>) -> Rule {
     finding(name, State::Compliant, message)

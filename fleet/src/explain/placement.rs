@@ -6,7 +6,7 @@ use reeve_api::ocm::Placement;
 use reeve_report::{Entry, Rule, State};
 
 use super::observe::Observed;
-use super::{fact, finding, messages, step};
+use super::{fact, finding, messages};
 use crate::placement::why::{Fate, fates};
 
 /// The steps from the cluster sets to the decisions, and who uses them.
@@ -14,10 +14,10 @@ pub(super) fn steps(observed: &Observed, placement: &Placement) -> Vec<Entry> {
     let namespace = placement.namespace().unwrap_or_default();
     let subject = format!("{namespace}/{}", placement.name_any());
     vec![
-        step(&subject, "cluster sets", sets(observed, placement)),
-        step(&subject, "clusters", clusters(observed, placement)),
-        step(&subject, "decisions", decisions(observed, placement)),
-        step(&subject, "policies", policies(observed, placement)),
+        Entry::of_rules(&subject, "cluster sets", sets(observed, placement)),
+        Entry::of_rules(&subject, "clusters", clusters(observed, placement)),
+        Entry::of_rules(&subject, "decisions", decisions(observed, placement)),
+        Entry::of_rules(&subject, "policies", policies(observed, placement)),
     ]
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::expressions::{Side, expressions, hub_template_errors, is_unresolved};
 use super::observe::{Observed, OfPolicy, OnCluster, TemplateObject, definitions, text};
-use super::{fact, finding, messages, placement, step};
+use super::{fact, finding, messages, placement};
 use crate::results::entries;
 use crate::results::hub::PolicyView;
 use crate::results::unplaced;
@@ -19,8 +19,8 @@ use crate::results::unplaced;
 pub(super) fn steps(observed: &Observed, root: &PolicyView, of_policy: &OfPolicy) -> Vec<Entry> {
     let subject = format!("{}/{}", root.metadata.namespace, root.metadata.name);
     let mut all = vec![
-        step(&subject, "policy", whole(root, of_policy)),
-        step(&subject, "bindings", bindings(observed, root)),
+        Entry::of_rules(&subject, "policy", whole(root, of_policy)),
+        Entry::of_rules(&subject, "bindings", bindings(observed, root)),
     ];
     let placing = unplaced::bindings(&observed.hub, root);
     let placing: Vec<&PlacementBinding> = placing
@@ -125,7 +125,10 @@ fn placed(
     let Some(found) = found else {
         let why = messages::of(&title, messages::MISSING);
         let why = finding("", State::Unplaced, why);
-        return (vec![step(subject, "placement", vec![why])], Vec::new());
+        return (
+            vec![Entry::of_rules(subject, "placement", vec![why])],
+            Vec::new(),
+        );
     };
     let mut rules = placement::sets(observed, found);
     for rule in &mut rules {
@@ -133,8 +136,8 @@ fn placed(
     }
     rules.extend(placement::clusters(observed, found));
     let steps = vec![
-        step(subject, "placement", rules),
-        step(subject, "decisions", placement::decisions(observed, found)),
+        Entry::of_rules(subject, "placement", rules),
+        Entry::of_rules(subject, "decisions", placement::decisions(observed, found)),
     ];
     (steps, observed.decided(namespace, name))
 }
@@ -168,7 +171,7 @@ fn of_rule(
         }
     };
     (
-        vec![step(subject, "placement", vec![rule])],
+        vec![Entry::of_rules(subject, "placement", vec![rule])],
         decided.unwrap_or_default(),
     )
 }
@@ -191,28 +194,28 @@ fn on_cluster(
     let name = format!("{}.{}", root.metadata.namespace, root.metadata.name);
     let Some(replica) = of_policy.replicas.get(namespace) else {
         let why = finding("", State::Pending, messages::no_replica(namespace, &name));
-        return vec![step(&subject, "replica", vec![why])];
+        return vec![Entry::of_rules(&subject, "replica", vec![why])];
     };
     let on = of_policy.on_clusters.get(cluster);
     let mut steps = vec![
-        step(
+        Entry::of_rules(
             &subject,
             "hub templates",
             hub_templates(&of_policy.root, replica),
         ),
-        step(
+        Entry::of_rules(
             &subject,
             "replica",
             vec![fact("", messages::replica(namespace, &name))],
         ),
-        step(&subject, "spec sync", spec_sync(replica, on, cluster)),
-        step(
+        Entry::of_rules(&subject, "spec sync", spec_sync(replica, on, cluster)),
+        Entry::of_rules(
             &subject,
             "template sync",
             template_sync(replica, on, cluster),
         ),
     ];
-    let mut evaluation = step(&subject, "evaluation", Vec::new());
+    let mut evaluation = Entry::of_rules(&subject, "evaluation", Vec::new());
     if let Some(result) = result {
         evaluation.state = result.state;
         evaluation.reasons.clone_from(&result.reasons);
@@ -224,7 +227,11 @@ fn on_cluster(
     steps.push(evaluation);
     let at_root = own.and_then(|one| one.compliant.as_deref());
     let at_replica = text(replica, "/status/compliant");
-    steps.push(step(&subject, "status", vec![status(at_replica, at_root)]));
+    steps.push(Entry::of_rules(
+        &subject,
+        "status",
+        vec![status(at_replica, at_root)],
+    ));
     steps
 }
 

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::expressions::{Side, at, expressions, hub_template_errors};
 use super::observe::{Observed, OfPolicy, TemplateObject, definitions, text};
-use super::{fact, finding, messages, step};
+use super::{fact, finding, messages};
 use crate::results::entries;
 use crate::results::hub::PolicyView;
 
@@ -26,7 +26,7 @@ pub(super) fn steps(
             continue;
         }
         let subject = format!("{whole}/{}", text(definition, "/metadata/name"));
-        all.push(step(&subject, "template", described(definition)));
+        all.push(Entry::of_rules(&subject, "template", described(definition)));
         for (namespace, replica) in &of_policy.replicas {
             let result = results.iter().find(|one| one.place == *namespace);
             let on = messages::on_cluster(&subject, namespace);
@@ -41,7 +41,7 @@ pub(super) fn steps(
     }
     if of_policy.replicas.is_empty() {
         let why = results.iter().flat_map(|entry| &entry.reasons).cloned();
-        let mut none = step(&whole, "clusters", Vec::new());
+        let mut none = Entry::of_rules(&whole, "clusters", Vec::new());
         none.state = State::Unplaced;
         none.reasons = why.collect();
         all.push(none);
@@ -85,7 +85,7 @@ fn on_cluster(
                     .map(|(path, _)| fact(path, messages::value(at(resolved, path))))
                     .collect(),
             };
-            steps.push(step(subject, "hub templates", rules));
+            steps.push(Entry::of_rules(subject, "hub templates", rules));
         }
     }
     let on = of_policy.on_clusters.get(cluster);
@@ -111,12 +111,16 @@ fn on_cluster(
         Some(TemplateObject::Found(found)) => Some(found.as_ref()),
         _ => None,
     };
-    steps.push(step(subject, "object", vec![object]));
+    steps.push(Entry::of_rules(subject, "object", vec![object]));
     let rules = result.and_then(|result| result.rules.get(index)).cloned();
-    steps.push(step(subject, "evaluation", rules.into_iter().collect()));
+    steps.push(Entry::of_rules(
+        subject,
+        "evaluation",
+        rules.into_iter().collect(),
+    ));
     let related = found.map(related).unwrap_or_default();
     if !related.is_empty() {
-        steps.push(step(subject, "objects", related));
+        steps.push(Entry::of_rules(subject, "objects", related));
     }
     steps
 }
