@@ -4,12 +4,12 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use reeve_report::{FailOn, Output, Report, Subject, print};
+use reeve_report::{FailOn, Output, Report, Subject};
 use reeve_runtime::CancellationToken;
 
 use crate::hub::HubArgs;
-use crate::usage::{EXIT_FAILURE, EXIT_FINDINGS};
-use crate::{output, terminal};
+use crate::output;
+use crate::usage::EXIT_FAILURE;
 
 /// Which hub is examined.
 #[derive(clap::Args, Clone, Debug)]
@@ -61,12 +61,7 @@ impl Args {
             seconds: started.elapsed().as_secs_f64(),
             ..Report::default()
         };
-        let text = print(&report, self.output, terminal::style());
-        output::block(format_args!("{text}"));
-        Ok(if self.fail_on.is_failure(&report) {
-            ExitCode::from(EXIT_FINDINGS)
-        } else {
-            ExitCode::SUCCESS
-        })
+        let has_findings = output::report(&report, self.output, self.fail_on);
+        Ok(output::verdict(has_findings))
     }
 }

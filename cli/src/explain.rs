@@ -7,15 +7,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result};
 use clap::Subcommand;
 use reeve_fleet::explain::Servers;
-use reeve_report::{Entry, FailOn, Output, Report, Subject, print};
+use reeve_report::{Entry, FailOn, Output, Report, Subject};
 use reeve_runtime::CancellationToken;
 use reeve_suites::{Evaluation, Question};
 
 use crate::hub::HubArgs;
 use crate::inputs::{self, InputArgs};
+use crate::output;
 use crate::up::clusters::ClusterArgs;
-use crate::usage::{EXIT_FAILURE, EXIT_FINDINGS, usage};
-use crate::{output, terminal};
+use crate::usage::{EXIT_FAILURE, usage};
 
 /// What is explained.
 #[derive(Clone, Debug, Subcommand)]
@@ -110,13 +110,8 @@ impl Explained {
         };
         report.subject = Subject::Checks;
         report.seconds = started.elapsed().as_secs_f64();
-        let text = print(&report, self.output, terminal::style());
-        output::block(format_args!("{text}"));
-        Ok(if self.fail_on.is_failure(&report) {
-            ExitCode::from(EXIT_FINDINGS)
-        } else {
-            ExitCode::SUCCESS
-        })
+        let has_findings = output::report(&report, self.output, self.fail_on);
+        Ok(output::verdict(has_findings))
     }
 
     /// On a fleet in this process.

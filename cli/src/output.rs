@@ -2,9 +2,14 @@
 
 use std::fmt::Arguments;
 use std::io::{Write as _, stdout};
+use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use reeve_report::{FailOn, Output, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
+
+use crate::terminal;
+use crate::usage::EXIT_FINDINGS;
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
 
@@ -24,6 +29,30 @@ pub(crate) fn block(text: Arguments<'_>) {
 /// Prints a line to standard error, for people: standard output may belong to a program. It may be closed.
 pub(crate) fn aside(text: Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "{text}");
+}
+
+/// Prints what a command returned, and makes its exit code.
+pub(crate) fn finish(out: &str, errors: &str, code: u8) -> ExitCode {
+    block(format_args!("{out}"));
+    // The reader of errors may be gone.
+    let _ = std::io::stderr().write_all(errors.as_bytes());
+    ExitCode::from(code)
+}
+
+/// Prints a report. Whether it has findings that `fail_on` names.
+pub(crate) fn report(report: &Report, form: Output, fail_on: FailOn) -> bool {
+    let text = reeve_report::print(report, form, terminal::style());
+    block(format_args!("{text}"));
+    fail_on.is_failure(report)
+}
+
+/// The exit code of a command that judges.
+pub(crate) fn verdict(has_findings: bool) -> ExitCode {
+    if has_findings {
+        ExitCode::from(EXIT_FINDINGS)
+    } else {
+        ExitCode::SUCCESS
+    }
 }
 
 /// Whether the reader has closed the output.

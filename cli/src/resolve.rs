@@ -1,7 +1,6 @@
 //! `reeve resolve`, and the program `template-resolver`.
 
 use std::ffi::OsString;
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use reeve_resolve::{Args, Caller, Outcome};
@@ -24,8 +23,5 @@ pub(crate) async fn run(args: Args, caller: Caller, stop: CancellationToken) -> 
 }
 
 fn print(outcome: &Outcome) -> ExitCode {
-    output::block(format_args!("{}", outcome.stdout));
-    // The reader of errors may be gone.
-    let _ = std::io::stderr().write_all(outcome.stderr.as_bytes());
-    ExitCode::from(outcome.code)
+    output::finish(&outcome.stdout, &outcome.stderr, outcome.code)
 }

@@ -5,14 +5,14 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use reeve_report::{Entry, FailOn, Output, Report, Subject, print};
+use reeve_report::{Entry, FailOn, Output, Report, Subject};
 use reeve_runtime::CancellationToken;
 use reeve_suites::{Clusters, Evaluation, RunOptions, Suites, evaluate, find, run_all};
 
 use crate::inputs::{self, InputArgs, Objects};
+use crate::output;
 use crate::up::changes;
-use crate::usage::{EXIT_FAILURE, EXIT_FINDINGS, usage};
-use crate::{output, terminal};
+use crate::usage::{EXIT_FAILURE, usage};
 
 /// The interval between two looks at the files of `--watch`.
 const WATCH: Duration = Duration::from_millis(500);
@@ -123,15 +123,9 @@ impl Args {
             self.suites(found).await?
         };
         report.seconds = started.elapsed().as_secs_f64();
-        let text = print(&report, self.output, terminal::style());
-        output::block(format_args!("{text}"));
-        let is_failure = self.fail_on.is_failure(&report);
+        let has_findings = output::report(&report, self.output, self.fail_on);
         let is_skipped = self.strict && !report.skipped.is_empty();
-        Ok(if is_failure || is_skipped {
-            ExitCode::from(EXIT_FINDINGS)
-        } else {
-            ExitCode::SUCCESS
-        })
+        Ok(output::verdict(has_findings || is_skipped))
     }
 
     async fn suites(&self, found: Suites) -> Result<Report> {
