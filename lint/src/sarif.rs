@@ -1,19 +1,10 @@
 //! SARIF 2.1.0 with regions and rules, as code scanning reads it.
 
-use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
+use reeve_report::sarif::{SCHEMA, uri};
 use serde_json::{Value, json};
 
 use crate::finding::{Finding, Findings};
 use crate::rules::{RULES, Rule};
-
-const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
-/// What a reference of a URI may have.
-const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~')
-    .remove(b'/');
 
 pub(crate) fn print(findings: &Findings) -> String {
     let is_used = |rule: &&Rule| findings.all.iter().any(|one| one.rule.id == rule.id);
@@ -50,7 +41,7 @@ fn result(finding: &Finding, rules: &[&Rule]) -> Value {
     if finding.column > 0 && finding.end_column > finding.column {
         region["endColumn"] = finding.end_column.into();
     }
-    let uri = utf8_percent_encode(&finding.path, ESCAPED).to_string();
+    let uri = uri(&finding.path);
     json!({
         "ruleId": finding.rule.id,
         "ruleIndex": index,

@@ -6,7 +6,7 @@ use crate::count::Counts;
 use crate::messages;
 use crate::model::{Entry, Report, Rule, State};
 use crate::style::Style;
-use crate::table::{colored, skipped};
+use crate::table::{colored, preamble};
 
 /// So many names with the same finding are listed without `wide`; more are counted.
 const NAMED: usize = 3;
@@ -14,13 +14,7 @@ const NAMED: usize = 3;
 const REASONS: usize = 3;
 
 pub(crate) fn print(report: &Report, wide: bool, style: Style) -> String {
-    let mut text = String::new();
-    for note in &report.notes {
-        let _ = writeln!(text, "! {note}");
-    }
-    if let Some(skipped) = skipped(&report.skipped) {
-        let _ = writeln!(text, "! {skipped}");
-    }
+    let mut text = preamble(report, Style::default());
     let places = report
         .entries
         .iter()

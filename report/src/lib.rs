@@ -9,7 +9,7 @@ mod messages;
 mod model;
 mod openreports;
 mod output;
-mod sarif;
+pub mod sarif;
 mod style;
 mod suites;
 pub mod table;

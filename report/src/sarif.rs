@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::model::{Entry, Level, Report, Source, State};
 
 /// Where the schema of the format is published.
-const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
+pub const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 
 pub(crate) fn print(report: &Report) -> String {
     let findings = report
@@ -72,7 +72,7 @@ fn location(source: &Source) -> Value {
 }
 
 /// A path as a reference of a URI.
-fn uri(path: &str) -> String {
+pub fn uri(path: &str) -> String {
     /// What RFC 3986 does not reserve, and the separator of paths.
     const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC
         .remove(b'-')

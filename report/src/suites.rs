@@ -6,19 +6,13 @@ use crate::count::Counts;
 use crate::messages;
 use crate::model::{Entry, Report, State};
 use crate::style::Style;
-use crate::table::{colored, skipped};
+use crate::table::{colored, preamble};
 
 /// So many reasons of a failed step are printed without `wide`.
 const REASONS: usize = 7;
 
 pub(crate) fn print(report: &Report, wide: bool, style: Style) -> String {
-    let mut text = String::new();
-    for note in &report.notes {
-        let _ = writeln!(text, "! {note}");
-    }
-    if let Some(skipped) = skipped(&report.skipped) {
-        let _ = writeln!(text, "! {skipped}");
-    }
+    let mut text = preamble(report, Style::default());
     for entry in &report.entries {
         if entry.state != State::Compliant || wide {
             step(&mut text, entry, wide, style);

@@ -102,13 +102,7 @@ fn one_line(text: &str) -> String {
 
 /// The table, and below it the counts.
 pub(crate) fn print(report: &Report, wide: bool, style: Style) -> String {
-    let mut text = String::new();
-    for note in &report.notes {
-        line(&mut text, &format!("! {note}"), style);
-    }
-    if let Some(skipped) = skipped(&report.skipped) {
-        line(&mut text, &format!("! {skipped}"), style);
-    }
+    let mut text = preamble(report, style);
     let detail = if wide { Detail::Full } else { Detail::Summary };
     let rows = rows(report, detail);
     body(&mut text, &rows, style);
@@ -219,6 +213,18 @@ pub(crate) fn colored(word: &str, state: State, color: Color) -> String {
         None => "32",
     };
     format!("\x1b[{code}m{word}\x1b[0m")
+}
+
+/// The notes and what was skipped, before any result.
+pub(crate) fn preamble(report: &Report, style: Style) -> String {
+    let mut text = String::new();
+    for note in &report.notes {
+        line(&mut text, &format!("! {note}"), style);
+    }
+    if let Some(skipped) = skipped(&report.skipped) {
+        line(&mut text, &format!("! {skipped}"), style);
+    }
+    text
 }
 
 fn line(text: &mut String, whole: &str, style: Style) {
