@@ -17,7 +17,7 @@ use serde_json::Value;
 
 use super::Servers;
 use super::messages;
-use crate::placement::membership::{self, Availability};
+use crate::placement::membership::Availability;
 use crate::placement::schedule::{Inputs, Placed, Scores};
 use crate::results::cluster::{Evaluations, of_cluster};
 use crate::results::hub::{HubView, PolicyView, list_served, view};
@@ -187,15 +187,8 @@ impl Observed {
             .filter(|binding| binding.namespace() == namespace)
             .map(kube::ResourceExt::name_any)
             .collect();
-        let bound = membership::bound(names.iter().map(String::as_str), &self.sets);
-        let eligible = membership::eligible(placement, &bound);
-        let (clusters, unusable) = membership::available(&eligible, &self.sets, &self.clusters);
-        Availability {
-            bound,
-            eligible,
-            clusters,
-            unusable,
-        }
+        let names = names.iter().map(String::as_str);
+        Availability::of(placement, names, &self.sets, &self.clusters)
     }
 
     /// What the placement controller decides by.

@@ -12,7 +12,7 @@ use reeve_api::ocm::{
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Cached;
 
-use super::membership::{self, Availability, Membership};
+use super::membership::{Availability, Membership};
 use super::schedule::{Placed, Scores};
 
 /// The placements to enqueue.
@@ -280,15 +280,8 @@ impl Index {
         let bindings = bindings
             .map(|(key, _)| key)
             .take_while(|key| key.namespace == namespace);
-        let bound = membership::bound(bindings.map(|key| key.name.as_str()), &self.sets);
-        let eligible = membership::eligible(placement, &bound);
-        let (clusters, unusable) = membership::available(&eligible, &self.sets, &self.clusters);
-        Availability {
-            bound,
-            eligible,
-            clusters,
-            unusable,
-        }
+        let names = bindings.map(|key| key.name.as_str());
+        Availability::of(placement, names, &self.sets, &self.clusters)
     }
 
     /// The decisions so far, seen from a placement.

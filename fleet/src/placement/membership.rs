@@ -64,6 +64,26 @@ pub struct Availability {
     pub unusable: Vec<String>,
 }
 
+impl Availability {
+    /// The clusters for a placement, by the bindings of its namespace.
+    pub fn of<'a>(
+        placement: &Placement,
+        bindings: impl IntoIterator<Item = &'a str>,
+        sets: &BTreeMap<String, Arc<ManagedClusterSet>>,
+        clusters: &BTreeMap<String, Arc<ManagedCluster>>,
+    ) -> Self {
+        let bound = bound(bindings, sets);
+        let eligible = eligible(placement, &bound);
+        let (clusters, unusable) = available(&eligible, sets, clusters);
+        Self {
+            bound,
+            eligible,
+            clusters,
+            unusable,
+        }
+    }
+}
+
 /// The names of the bindings of a namespace whose set exists.
 pub fn bound<'a>(
     bindings: impl IntoIterator<Item = &'a str>,
