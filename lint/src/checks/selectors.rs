@@ -30,8 +30,7 @@ pub(crate) fn check(items: &[Item<'_>]) -> Vec<Finding> {
             Role::Desired { template, .. } => {
                 let same = documents()
                     .filter(|other| other.kind() == item.kind() && other.group() == item.group());
-                let same: Vec<&Value> = same.map(|other| other.value).collect();
-                findings.extend(objects(item, template, &same));
+                findings.extend(objects(item, template, same.map(|other| other.value)));
             }
             _ if item.is(POLICIES, "ConfigurationPolicy") => {
                 findings.extend(of_namespaces(item, &namespaces));
@@ -92,14 +91,20 @@ fn of_clusters(item: &Item<'_>, clusters: &[&Value]) -> Vec<Finding> {
 }
 
 /// The objectSelector of an object template; its place is beside the definition.
-fn objects(item: &Item<'_>, template: &Value, same: &[&Value]) -> Option<Finding> {
+fn objects<'v>(
+    item: &Item<'_>,
+    template: &Value,
+    same: impl Iterator<Item = &'v Value>,
+) -> Option<Finding> {
     let value = template.get("objectSelector")?;
     let is_named = !text(item.value, "/metadata/name").is_empty();
-    if same.is_empty() || is_named || is_templated(value) {
+    if is_named || is_templated(value) {
         return None;
     }
     let selector = Selector::of_object(value)?;
-    if same.iter().any(|object| selector.matches_object(object)) {
+    // Large inputs have many documents: they are only searched for templates that select.
+    let same: Vec<&Value> = same.collect();
+    if same.is_empty() || same.iter().any(|object| selector.matches_object(object)) {
         return None;
     }
     let beside = item.pointer.rsplit_once('/').map_or("", |(above, _)| above);
