@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
+use reeve_manifests::os_words;
 
 /// Which hub.
 #[derive(clap::Args, Clone, Debug, Default)]
@@ -41,7 +42,7 @@ impl HubArgs {
         };
         let kubeconfig = kubeconfig.map_err(|error| {
             unusable(match error {
-                KubeconfigError::ReadConfig(source, _) => words(&source),
+                KubeconfigError::ReadConfig(source, _) => os_words(&source),
                 other => other.to_string(),
             })
         })?;
@@ -62,13 +63,4 @@ fn default_path() -> PathBuf {
         || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".kube/config"),
         PathBuf::from,
     )
-}
-
-/// The words of the operating system, without the number.
-fn words(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    text.split(" (os error")
-        .next()
-        .unwrap_or_default()
-        .to_owned()
 }

@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{ArgAction, Parser, Subcommand};
-use reeve_runtime::flags::go_bool;
+use reeve_runtime::flags::{go_bool, wrong_flag};
 
 use crate::messages;
 use crate::outcome::Outcome;
@@ -167,16 +167,4 @@ impl Args {
         let variable = || std::env::var("DRYRUN_FROM_CLUSTER").is_ok_and(|value| value == "true");
         self.from_cluster.unwrap_or_else(variable)
     }
-}
-
-/// What is wrong with arguments, in the words of Go's flag library where it has some.
-fn wrong_flag(error: &clap::Error) -> String {
-    let unknown = error.get(ContextKind::InvalidArg);
-    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) = (error.kind(), unknown)
-    {
-        return messages::unknown_flag(flag);
-    }
-    let text = error.render().to_string();
-    let first = text.lines().next().unwrap_or_default();
-    first.strip_prefix("error: ").unwrap_or(first).to_owned()
 }

@@ -1,5 +1,6 @@
 //! Compares a part of a status with the status.
 
+use reeve_go_compat::json::go_type;
 use serde_json::{Map, Value};
 
 use crate::messages;
@@ -78,7 +79,7 @@ impl Walk {
                 false
             }
             (Value::Object(_), _) | (_, Value::Object(_) | Value::Array(_)) => {
-                let text = messages::other_type(place, type_of(found));
+                let text = messages::other_type(place, go_type(found));
                 self.line(self.paint.text(Color::Red, &text));
                 false
             }
@@ -127,17 +128,5 @@ fn plain(value: &Value) -> String {
         Value::String(text) => text.clone(),
         Value::Null => "<nil>".to_owned(),
         other => other.to_string(),
-    }
-}
-
-/// The Go type of a value that JSON is decoded to.
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
     }
 }

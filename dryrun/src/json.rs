@@ -1,16 +1,14 @@
 //! YAML and JSON as Kubernetes reads them.
 
-use reeve_go_compat::{json, yaml};
+use reeve_go_compat::yaml;
 use serde_json::Value;
 
 use crate::messages;
 
 /// Reads the first document of a text.
 pub(crate) fn from_yaml(text: &str) -> Result<Value, String> {
-    let failed = |why: &dyn std::fmt::Display| messages::not_yaml(&why.to_string());
-    let value = yaml::decode_sigs(text.as_bytes()).map_err(|error| failed(&error))?;
-    let bytes = json::encode(&value, json::Escape::None).map_err(|error| failed(&error))?;
-    json::tree(&bytes).map_err(|error| failed(&error))
+    let value = yaml::decode_sigs_json(text.as_bytes());
+    value.map_err(|error| messages::not_yaml(&error.to_string()))
 }
 
 /// Writes YAML as kubectl prints it.

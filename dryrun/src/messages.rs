@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use reeve_manifests::os_words;
+
 /// What the program is for.
 pub(crate) const ABOUT: &str =
     "Evaluates a ConfigurationPolicy against objects, and changes nothing";
@@ -33,11 +35,6 @@ pub(crate) const TWO_WORLDS: &str = "--api-server and --from-cluster exclude eac
 /// One expected status for several policies.
 pub(crate) fn one_policy_needed(flag: &str, count: usize) -> String {
     format!("--{flag} is for one ConfigurationPolicy, and the input has {count}")
-}
-
-/// A flag that does not exist.
-pub(crate) fn unknown_flag(flag: &str) -> String {
-    format!("unknown flag: {flag}")
 }
 
 /// The verdict of one policy, unless it is good.
@@ -99,11 +96,11 @@ pub(crate) fn not_yaml(why: &str) -> String {
 
 /// A file that cannot be read.
 pub(crate) fn unreadable(path: &Path, error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let text = text
-        .split_once(" (os error")
-        .map_or(&*text, |(words, _)| words);
-    format!("open {}: {}", path.display(), text.to_lowercase())
+    format!(
+        "open {}: {}",
+        path.display(),
+        os_words(error).to_lowercase()
+    )
 }
 
 /// An object of a kind that nothing describes.

@@ -11,7 +11,7 @@ use reeve_config_policy_controller::dryrun::{
 use reeve_config_policy_controller::{Report, evaluate};
 use reeve_fleet::{Target, apply};
 use reeve_manifests::{Object, Position};
-use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
+use reeve_runtime::client::connect_unlimited;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind, group_version_kind};
 use reeve_runtime::object::error_chain;
 use serde_json::Value;
@@ -115,12 +115,6 @@ fn check(object: &Object, kinds: &[ServedKind]) -> Result<(), Error> {
 
 /// A client of the cluster of a kubeconfig.
 pub(crate) async fn client(kubeconfig: Option<&Path>) -> Result<Client, String> {
-    let options = ClientOptions {
-        kubeconfig: kubeconfig.map(Path::to_owned),
-        qps: 0.0,
-        burst: 0,
-        user_agent: crate::PROGRAM,
-        in_process: InProcessServers::default(),
-    };
-    connect(&options).await.map_err(|error| error_chain(&error))
+    let connected = connect_unlimited(kubeconfig, crate::PROGRAM).await;
+    connected.map_err(|error| error_chain(&error))
 }

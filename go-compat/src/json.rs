@@ -67,6 +67,18 @@ pub fn kind(value: &serde_json::Value) -> &'static str {
     }
 }
 
+/// The Go type of a value that JSON is decoded to.
+pub fn go_type(value: &serde_json::Value) -> &'static str {
+    match value {
+        serde_json::Value::Null => "<nil>",
+        serde_json::Value::Bool(_) => "bool",
+        serde_json::Value::Number(_) => "float64",
+        serde_json::Value::String(_) => "string",
+        serde_json::Value::Array(_) => "[]interface {}",
+        serde_json::Value::Object(_) => "map[string]interface {}",
+    }
+}
+
 /// Reads JSON into the tree that objects are made of, however deeply it is nested.
 pub fn tree(text: &[u8]) -> Result<serde_json::Value, serde_json::Error> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);

@@ -14,6 +14,7 @@ mod reader;
 mod resolve;
 mod scanner;
 
+use crate::json::{self, JsonError};
 use crate::value::Value;
 
 use compose::Document;
@@ -73,6 +74,26 @@ pub fn decode_sigs(text: &[u8]) -> Result<Value, YamlError> {
         Some(document) => decode::to_json_object(decode::decode(&document, None)?),
         None => Ok(Value::Nil),
     }
+}
+
+/// Why a document could not be read as JSON.
+#[derive(Debug, thiserror::Error)]
+pub enum ToJsonError {
+    /// It is not YAML.
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
+    /// A value of it is not one of JSON.
+    #[error(transparent)]
+    Encode(#[from] JsonError),
+    /// The JSON cannot be read.
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
+/// Reads the first document as [`decode_sigs`] does, as the tree that objects are made of.
+pub fn decode_sigs_json(text: &[u8]) -> Result<serde_json::Value, ToJsonError> {
+    let json = json::encode(&decode_sigs(text)?, json::Escape::None)?;
+    Ok(json::tree(&json)?)
 }
 
 /// Writes a value as the `Encoder` of `gopkg.in/yaml.v3` does with an indentation of 2.

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use reeve_go_compat::json;
 use reeve_go_compat::yaml::{self, PathSegment};
 use reeve_manifests::documents;
 use serde_json::Value;
@@ -170,10 +169,8 @@ impl Document {
 
 /// The document as Kubernetes reads it.
 pub(crate) fn read(text: &str) -> Result<Value, String> {
-    let failed = |why: &dyn std::fmt::Display| messages::not_yaml(&why.to_string());
-    let value = yaml::decode_sigs(text.as_bytes()).map_err(|error| failed(&error))?;
-    let bytes = json::encode(&value, json::Escape::None).map_err(|error| failed(&error))?;
-    json::tree(&bytes).map_err(|error| failed(&error))
+    let value = yaml::decode_sigs_json(text.as_bytes());
+    value.map_err(|error| messages::not_yaml(&error.to_string()))
 }
 
 /// The number of lines before the content of a document.

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use reeve_manifests::os_words;
+
 /// A document that is text, a number or a list.
 pub(crate) const NOT_AN_OBJECT: &str = "The document is not a Kubernetes object.";
 /// A selector without `include` and labels.
@@ -21,11 +23,7 @@ pub(crate) fn unknown_rule(id: &str) -> String {
 
 /// A file that cannot be written.
 pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let text = text
-        .split_once(" (os error")
-        .map_or(&*text, |(words, _)| words);
-    format!("cannot write {}: {text}", path.display())
+    format!("cannot write {}: {}", path.display(), os_words(error))
 }
 
 /// A text that is no YAML.

@@ -10,7 +10,7 @@ use crate::parse::YamlError;
 #[derive(Debug, thiserror::Error)]
 pub enum ManifestError {
     /// The file, folder or standard input cannot be read.
-    #[error("cannot read {}: {}", messages::path(.path), messages_of_io(.source))]
+    #[error("cannot read {}: {}", messages::path(.path), os_words(.source))]
     Read {
         /// The path.
         path: PathBuf,
@@ -67,8 +67,8 @@ pub enum ManifestError {
     },
 }
 
-/// The words of the operating system, without the number.
-fn messages_of_io(error: &std::io::Error) -> String {
+/// The words of the operating system for a failed read or write, without their number.
+pub fn os_words(error: &std::io::Error) -> String {
     let text = error.to_string();
     match text.split_once(" (os error") {
         Some((words, _)) => words.to_owned(),

@@ -13,7 +13,7 @@ mod walk;
 #[cfg(test)]
 mod tests;
 
-pub use error::{ManifestError, ObjectError};
+pub use error::{ManifestError, ObjectError, os_words};
 pub use object::Object;
 pub use parse::{Document, YamlError, documents, from_yaml};
 pub use position::Position;

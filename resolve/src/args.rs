@@ -3,9 +3,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::error::ErrorKind;
 use clap::{ArgAction, CommandFactory as _, Parser, Subcommand};
-use reeve_runtime::flags::go_bool;
+use reeve_runtime::flags::{go_bool, wrong_flag};
 
 use crate::messages;
 use crate::outcome::{Caller, Outcome};
@@ -163,17 +163,4 @@ impl Args {
 /// The usage text.
 pub(crate) fn usage() -> String {
     Program::command().render_usage().to_string()
-}
-
-/// What is wrong with arguments, in the words of Go's flag library where it has some.
-fn wrong_flag(error: &clap::Error) -> String {
-    let unknown = error.get(ContextKind::InvalidArg);
-    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) = (error.kind(), unknown)
-        && flag.starts_with('-')
-    {
-        return messages::unknown_flag(flag);
-    }
-    let text = error.render().to_string();
-    let first = text.lines().next().unwrap_or_default();
-    first.strip_prefix("error: ").unwrap_or(first).to_owned()
 }

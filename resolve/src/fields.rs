@@ -1,5 +1,6 @@
 //! Fields of documents, with the errors of Kubernetes' libraries for those of another type.
 
+use reeve_go_compat::json::go_type;
 use serde_json::{Map, Value};
 
 use crate::messages;
@@ -37,19 +38,7 @@ pub(crate) fn map<'v>(
 }
 
 fn wrong(place: &str, value: &Value) -> String {
-    messages::accessor(place, &printed(value), type_of(value), MAP)
-}
-
-/// The Go type of a value that JSON is decoded to.
-fn type_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "<nil>",
-        Value::Bool(_) => "bool",
-        Value::Number(_) => "float64",
-        Value::String(_) => "string",
-        Value::Array(_) => "[]interface {}",
-        Value::Object(_) => "map[string]interface {}",
-    }
+    messages::accessor(place, &printed(value), go_type(value), MAP)
 }
 
 /// A value as Go prints it.

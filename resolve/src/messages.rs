@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use reeve_manifests::os_words;
+
 /// What the program is for.
 pub(crate) const ABOUT: &str = "Resolves the templates of a policy, and prints the result";
 
@@ -51,11 +53,6 @@ pub(crate) const NO_MAP: &str = "could not parse to map[string]interface{}";
 /// A template without a definition.
 pub(crate) const NO_DEFINITION: &str = "objectDefinition key not found";
 
-/// A flag that does not exist.
-pub(crate) fn unknown_flag(flag: &str) -> String {
-    format!("unknown flag: {flag}")
-}
-
 /// The input cannot be read.
 pub(crate) fn unreadable_input(why: &str) -> String {
     format!("error handling YAML file input: {why}")
@@ -80,11 +77,11 @@ pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> String {
 }
 
 fn io(path: &Path, error: &std::io::Error) -> String {
-    let text = error.to_string();
-    let text = text
-        .split_once(" (os error")
-        .map_or(&*text, |(words, _)| words);
-    format!("open {}: {}", path.display(), text.to_lowercase())
+    format!(
+        "open {}: {}",
+        path.display(),
+        os_words(error).to_lowercase()
+    )
 }
 
 /// A value on the way to a field is of another type, in the words of Kubernetes' libraries.

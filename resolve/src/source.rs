@@ -7,9 +7,10 @@ use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
 use kube::core::GroupVersionKind;
 use parking_lot::Mutex;
+use reeve_config_policy_controller::dryrun;
 use reeve_go_compat::labels::Selector;
 use reeve_manifests::documents;
-use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
+use reeve_runtime::client::connect_unlimited;
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
 use reeve_runtime::object::{error_chain, not_found_as_none, status_message};
@@ -188,13 +189,10 @@ impl Lookups for Source {
     }
 }
 
-/// The object as plain JSON, without what only appliers read. Items of a list carry no kind, so it is put back.
+/// The object as plain JSON, without what only appliers read.
 fn plain(object: &DynamicObject, kind: &ServedKind) -> Value {
     const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
-    let mut value = serde_json::to_value(object).unwrap_or_default();
-    let resource = &kind.resource;
-    value["apiVersion"] = Value::String(resource.api_version.clone());
-    value["kind"] = Value::String(resource.kind.clone());
+    let mut value = dryrun::plain(object, kind);
     if let Some(metadata) = value.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
         let annotations = metadata.get_mut("annotations");
@@ -225,13 +223,6 @@ fn objects(text: &str) -> Result<Vec<Arc<Value>>, String> {
 
 /// A client of the cluster of a kubeconfig.
 pub(crate) async fn client(kubeconfig: Option<&Path>) -> Result<Client, Error> {
-    let options = ClientOptions {
-        kubeconfig: kubeconfig.map(Path::to_owned),
-        qps: 0.0,
-        burst: 0,
-        user_agent: crate::PROGRAM,
-        in_process: InProcessServers::default(),
-    };
-    let connected = connect(&options).await;
+    let connected = connect_unlimited(kubeconfig, crate::PROGRAM).await;
     connected.map_err(|error| Error::Kubeconfig(error_chain(&error)))
 }

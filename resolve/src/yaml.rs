@@ -1,15 +1,14 @@
 //! YAML as upstream's program reads and writes it.
 
-use reeve_go_compat::{json, yaml};
+use reeve_go_compat::yaml::{self, ToJsonError};
 use serde_json::Value;
 
 /// Reads the first document.
 pub(crate) fn read(text: &str) -> Result<Value, String> {
-    let value = yaml::decode_sigs(text.as_bytes())
-        .map_err(|error| format!("error converting YAML to JSON: {error}"))?;
-    let bytes = json::encode(&value, json::Escape::None)
-        .map_err(|error| format!("error converting YAML to JSON: {error}"))?;
-    json::tree(&bytes).map_err(|error| error.to_string())
+    yaml::decode_sigs_json(text.as_bytes()).map_err(|error| match error {
+        ToJsonError::Json(error) => error.to_string(),
+        error => format!("error converting YAML to JSON: {error}"),
+    })
 }
 
 /// Writes sorted YAML, lists indented.

@@ -146,6 +146,21 @@ pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
     connect_fenced(options, &Fence::default()).await
 }
 
+/// Connects for a command that a person waits for: without a rate limit.
+pub async fn connect_unlimited(
+    kubeconfig: Option<&Path>,
+    user_agent: &'static str,
+) -> Result<Client, ClientError> {
+    let options = ClientOptions {
+        kubeconfig: kubeconfig.map(Path::to_owned),
+        qps: 0.0,
+        burst: 0,
+        user_agent,
+        in_process: InProcessServers::default(),
+    };
+    connect(&options).await
+}
+
 /// Like [`connect`], for the work of a leader: no request leaves once `fence` is closed.
 pub async fn connect_fenced(options: &ClientOptions, fence: &Fence) -> Result<Client, ClientError> {
     if let Some(server) = options.in_process.client_of(options.kubeconfig.as_deref()) {

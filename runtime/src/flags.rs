@@ -1,5 +1,6 @@
 //! Flags that every component has, and reading values as Go's flag library does.
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ValueEnum};
 use std::net::SocketAddr;
 
@@ -7,6 +8,19 @@ use std::net::SocketAddr;
 pub fn go_bool(text: &str) -> Result<bool, String> {
     reeve_api::names::parse_go_bool(text)
         .ok_or_else(|| format!("invalid boolean value {text:?}: expected true or false"))
+}
+
+/// What is wrong with the arguments of a program, in one line: in the words of Go's flag library where it has some.
+pub fn wrong_flag(error: &clap::Error) -> String {
+    let unknown = error.get(ContextKind::InvalidArg);
+    if let (ErrorKind::UnknownArgument, Some(ContextValue::String(flag))) = (error.kind(), unknown)
+        && flag.starts_with('-')
+    {
+        return format!("unknown flag: {flag}");
+    }
+    let text = error.render().to_string();
+    let first = text.lines().next().unwrap_or_default();
+    first.strip_prefix("error: ").unwrap_or(first).to_owned()
 }
 
 /// Reads a listen address as Go does: `:8080` is every interface, `localhost:8383` is loopback,

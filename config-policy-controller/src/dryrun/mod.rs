@@ -38,6 +38,7 @@ use crate::status::summary::TemplateVerdict;
 use crate::status::update::{ConditionChange, EvaluatedPolicy, status_update};
 use reeve_template_reads::Secrets;
 
+pub use crate::evaluate::cluster::plain;
 pub use crate::evaluate::diff::DiffLength;
 pub use crate::evaluate::selectors::namespaces::TerminatingInclusion;
 pub use crate::evaluate::selectors::namespaces::{Namespace, select_namespaces};

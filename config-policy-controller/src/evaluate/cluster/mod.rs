@@ -16,6 +16,7 @@ use crate::status::finding::Location;
 
 pub use error::{ReadError, RecreateError, WriteError};
 pub use live::{KindLookup, Live};
+pub use objects::plain;
 
 /// Whether a policy is evaluated in watch mode or polling mode. In polling mode kinds without the verb `watch` are read
 /// by GET and LIST.

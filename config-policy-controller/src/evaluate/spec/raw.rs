@@ -1,7 +1,8 @@
 //! `object-templates-raw`: one text that becomes the list of object templates. Pure, but for the templates in it.
 
 use reeve_api::configuration_policy::ObjectTemplate;
-use reeve_go_compat::{json, yaml};
+use reeve_go_compat::json;
+use reeve_go_compat::yaml::{self, ToJsonError};
 use serde_json::{Map, Value};
 
 use crate::messages;
@@ -19,12 +20,10 @@ const FIELDS: [&str; 6] = [
 /// Reads a text without templates as YAML.
 pub fn parse(text: &str) -> Result<Vec<ObjectTemplate>, String> {
     let failed = |error: &dyn std::fmt::Display| messages::raw_unparsable(&error.to_string());
-    let converting = |error: &dyn std::fmt::Display| {
-        messages::raw_unparsable(&format!("error converting YAML to JSON: {error}"))
-    };
-    let value = yaml::decode_sigs(text.as_bytes()).map_err(|error| converting(&error))?;
-    let json = json::encode(&value, json::Escape::Html).map_err(|error| converting(&error))?;
-    let value: Value = json::tree(&json).map_err(|error| failed(&error))?;
+    let value = yaml::decode_sigs_json(text.as_bytes()).map_err(|error| match error {
+        ToJsonError::Json(error) => failed(&error),
+        error => failed(&format!("error converting YAML to JSON: {error}")),
+    })?;
     list(value).map_err(|error| failed(&format!("error unmarshaling JSON: {error}")))
 }
 
