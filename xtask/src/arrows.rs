@@ -13,6 +13,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-manifests", &[]),
     ("reeve-report", &[]),
     ("reeve-apiserver", &["reeve-go-compat"]),
+    ("reeve-gatekeeper", &["reeve-go-compat"]),
     ("reeve-templates-engine", &["reeve-go-compat"]),
     (
         "reeve-policy-generator",

@@ -13,7 +13,7 @@ use crate::run;
 
 const FOLDER: &str = "docs/behaviour";
 /// Where code and tests are. Generated and built files are not among them.
-const CODE: [&str; 19] = [
+const CODE: [&str; 20] = [
     "addon-controller",
     "api",
     "apiserver",
@@ -23,6 +23,7 @@ const CODE: [&str; 19] = [
     "dryrun",
     "fleet",
     "framework-addon",
+    "gatekeeper",
     "go-compat",
     "lint",
     "propagator",

@@ -1,0 +1,400 @@
+//! Templates, constraints, inventory, and the review of an object by all of them (GK-113 to GK-116).
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock};
+
+use regorus::Value;
+
+use crate::Json;
+use crate::cel;
+use crate::constraint::{Constraint, ConstraintError};
+use crate::enforcement::EnforcementPoint;
+use crate::inventory::{Inventory, InventoryKey};
+use crate::messages;
+use crate::rego::{self, Limits};
+use crate::review::Review;
+use crate::template::{ConstraintTemplate, TemplateError};
+
+/// How a client evaluates.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Options {
+    /// Which engine evaluates a template with sources for both.
+    pub engines: Engines,
+    /// What an evaluation may take and give.
+    pub limits: Limits,
+}
+
+/// Which engines there are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Engines {
+    /// CEL where a template has it, otherwise Rego.
+    #[default]
+    CelFirst,
+    /// Rego only.
+    RegoOnly,
+}
+
+/// A constraint's identity.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConstraintKey {
+    /// The kind, by which its template is found.
+    pub kind: String,
+    /// The name.
+    pub name: String,
+}
+
+/// What a violation is the result of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// The template reports it.
+    Violation,
+    /// The constraint cannot be matched with the object, and so rejects it.
+    MatchError,
+    /// The evaluation failed: whether the object complies is not known.
+    EvaluationError,
+}
+
+/// A violation of one constraint by the reviewed object.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Violation {
+    /// The constraint.
+    pub constraint: ConstraintKey,
+    /// The text.
+    pub message: String,
+    /// What the template adds, an empty object without; null after an error.
+    pub details: Json,
+    /// `spec.enforcementAction` of the constraint, `scoped` included.
+    pub enforcement_action: String,
+    /// The actions at the enforcement point; empty unless the action is `scoped`.
+    pub scoped_actions: Vec<String>,
+    /// What it is the result of.
+    pub cause: Cause,
+}
+
+impl Violation {
+    /// The actions that count at the enforcement point.
+    pub fn actions(&self) -> impl Iterator<Item = &str> {
+        let own = self
+            .scoped_actions
+            .is_empty()
+            .then_some(self.enforcement_action.as_str());
+        own.into_iter()
+            .chain(self.scoped_actions.iter().map(String::as_str))
+    }
+}
+
+/// Holds templates, constraints and inventory, and reviews objects. Reviews need only a shared reference.
+#[derive(Debug, Default)]
+pub struct Client {
+    options: Options,
+    templates: BTreeMap<String, Entry>,
+    inventory: Inventory,
+    namespaces: BTreeMap<String, Json>,
+    generation: u64,
+}
+
+#[derive(Debug)]
+struct Entry {
+    template: ConstraintTemplate,
+    program: Program,
+    constraints: BTreeMap<String, Loaded>,
+}
+
+#[derive(Debug)]
+struct Loaded {
+    constraint: Constraint,
+    parameters: Value,
+}
+
+#[derive(Debug)]
+enum Program {
+    Cel(Box<cel::Program>),
+    Rego(Box<Rego>),
+}
+
+#[derive(Debug)]
+struct Rego {
+    plain: rego::Program,
+    /// The program with the inventory of a generation, for referential templates.
+    loaded: RwLock<Option<(u64, Arc<rego::Program>)>>,
+}
+
+impl Client {
+    /// A client without templates.
+    pub fn new(options: Options) -> Self {
+        Self {
+            options,
+            ..Self::default()
+        }
+    }
+
+    /// Compiles a template and adds it, or replaces it. Its constraints stay where they are still valid; the others are
+    /// returned.
+    pub fn add_template(
+        &mut self,
+        template: ConstraintTemplate,
+    ) -> Result<Vec<(ConstraintKey, ConstraintError)>, TemplateError> {
+        let program = self.compile(&template)?;
+        let kind = template.kind.clone();
+        let constraints = self.templates.remove(&kind).map(|entry| entry.constraints);
+        let entry = Entry {
+            template,
+            program,
+            constraints: BTreeMap::new(),
+        };
+        self.templates.insert(kind.clone(), entry);
+        let mut dropped = Vec::new();
+        for (name, loaded) in constraints.into_iter().flatten() {
+            if let Err(error) = self.add_constraint(&loaded.constraint.object) {
+                let kind = kind.clone();
+                dropped.push((ConstraintKey { kind, name }, error));
+            }
+        }
+        Ok(dropped)
+    }
+
+    fn compile(&self, template: &ConstraintTemplate) -> Result<Program, TemplateError> {
+        let with_cel = self.options.engines == Engines::CelFirst;
+        if let Some(source) = template.cel.as_ref().filter(|_| with_cel) {
+            let program = cel::Program::compile(source)
+                .map_err(|error| TemplateError::ingest(error.message))?;
+            return Ok(Program::Cel(Box::new(program)));
+        }
+        let Some(source) = &template.rego else {
+            return Err(TemplateError::ingest(messages::NO_DRIVER.to_owned()));
+        };
+        let plain = rego::Program::compile(source, &self.options.limits)
+            .map_err(|error| TemplateError::ingest(messages::could_not_ingest(error)))?;
+        let loaded = RwLock::default();
+        Ok(Program::Rego(Box::new(Rego { plain, loaded })))
+    }
+
+    /// Removes the template of a kind with its constraints; false when there is none.
+    pub fn remove_template(&mut self, kind: &str) -> bool {
+        self.templates.remove(kind).is_some()
+    }
+
+    /// The template of a kind.
+    pub fn template(&self, kind: &str) -> Option<&ConstraintTemplate> {
+        self.templates.get(kind).map(|entry| &entry.template)
+    }
+
+    /// The templates, by kind.
+    pub fn templates(&self) -> impl Iterator<Item = &ConstraintTemplate> {
+        self.templates.values().map(|entry| &entry.template)
+    }
+
+    /// Whether the template of a kind reads the inventory.
+    pub fn is_referential(&self, kind: &str) -> bool {
+        self.templates.get(kind).is_some_and(
+            |entry| matches!(&entry.program, Program::Rego(rego) if rego.plain.is_referential()),
+        )
+    }
+
+    /// Validates a constraint and adds it, or replaces it.
+    pub fn add_constraint(&mut self, object: &Json) -> Result<ConstraintKey, ConstraintError> {
+        let kind = object["kind"].as_str().unwrap_or_default();
+        let Some(entry) = self.templates.get_mut(kind) else {
+            return Err(ConstraintError::NoTemplate(messages::no_template(kind)));
+        };
+        let constraint = Constraint::parse(object, &entry.template)?;
+        let key = ConstraintKey {
+            kind: constraint.kind.clone(),
+            name: constraint.name.clone(),
+        };
+        let parameters = constraint.parameters();
+        let parameters = parameters.map_or_else(Value::new_object, rego::to_value);
+        let loaded = Loaded {
+            constraint,
+            parameters,
+        };
+        entry.constraints.insert(key.name.clone(), loaded);
+        Ok(key)
+    }
+
+    /// Removes a constraint; false when it is not there.
+    pub fn remove_constraint(&mut self, key: &ConstraintKey) -> bool {
+        self.templates
+            .get_mut(&key.kind)
+            .is_some_and(|entry| entry.constraints.remove(&key.name).is_some())
+    }
+
+    /// A constraint.
+    pub fn constraint(&self, key: &ConstraintKey) -> Option<&Constraint> {
+        let entry = self.templates.get(&key.kind)?;
+        entry.constraints.get(&key.name).map(|one| &one.constraint)
+    }
+
+    /// The constraints, by kind and name.
+    pub fn constraints(&self) -> impl Iterator<Item = &Constraint> {
+        let entries = self.templates.values();
+        entries.flat_map(|entry| entry.constraints.values().map(|one| &one.constraint))
+    }
+
+    /// Adds an object to the inventory, or replaces it. A Namespace serves the selectors of Namespaces, too.
+    pub fn set_object(&mut self, object: &Json) -> bool {
+        if object["kind"] == "Namespace" && object["apiVersion"] == "v1" {
+            self.set_namespace(object.clone());
+        }
+        self.generation += 1;
+        self.inventory.insert(object)
+    }
+
+    /// Removes an object from the inventory; false when it was not there.
+    pub fn remove_object(&mut self, key: &InventoryKey) -> bool {
+        if key.kind == "Namespace" && key.group_version == "v1" {
+            self.namespaces.remove(&key.name);
+        }
+        self.generation += 1;
+        self.inventory.remove(key)
+    }
+
+    /// Replaces the inventory.
+    pub fn set_inventory<'a>(&mut self, objects: impl IntoIterator<Item = &'a Json>) {
+        self.inventory.clear();
+        self.generation += 1;
+        for object in objects {
+            self.set_object(object);
+        }
+    }
+
+    /// Adds a Namespace for the selectors of Namespaces only, or replaces it.
+    pub fn set_namespace(&mut self, namespace: Json) {
+        let name = crate::matching::own_name(&namespace).to_owned();
+        self.namespaces.insert(name, namespace);
+    }
+
+    /// A Namespace that the client has.
+    pub fn namespace(&self, name: &str) -> Option<&Json> {
+        self.namespaces.get(name)
+    }
+
+    /// The violations of all constraints, ordered by enforcement action and message.
+    pub fn review(&self, review: &Review, point: EnforcementPoint) -> Vec<Violation> {
+        self.review_by(review, point, |_| true)
+    }
+
+    /// The violations of those constraints that `wanted` chooses.
+    pub fn review_by(
+        &self,
+        review: &Review,
+        point: EnforcementPoint,
+        wanted: impl Fn(&Constraint) -> bool,
+    ) -> Vec<Violation> {
+        let namespace = match review.namespace() {
+            "" => review.namespace_object(),
+            name => review
+                .namespace_object()
+                .or_else(|| self.namespaces.get(name)),
+        };
+        let mut violations = Vec::new();
+        for entry in self.templates.values() {
+            let is_admission = point == EnforcementPoint::Webhook;
+            if is_admission && !entry.template.is_for_operation(review.operation()) {
+                continue;
+            }
+            for loaded in entry.constraints.values() {
+                let Some(scoped) = loaded.constraint.enforcement.scoped_actions(point) else {
+                    continue;
+                };
+                if !wanted(&loaded.constraint) {
+                    continue;
+                }
+                let findings = self.evaluate(entry, loaded, review, namespace);
+                violations.extend(findings.into_iter().map(|(message, details, cause)| {
+                    Violation {
+                        constraint: ConstraintKey {
+                            kind: loaded.constraint.kind.clone(),
+                            name: loaded.constraint.name.clone(),
+                        },
+                        message,
+                        details,
+                        enforcement_action: loaded.constraint.enforcement.action.clone(),
+                        scoped_actions: scoped.clone(),
+                        cause,
+                    }
+                }));
+            }
+        }
+        let order = |one: &Violation| (one.enforcement_action.clone(), one.message.clone());
+        violations.sort_by_cached_key(order);
+        violations
+    }
+
+    fn evaluate(
+        &self,
+        entry: &Entry,
+        loaded: &Loaded,
+        review: &Review,
+        namespace: Option<&Json>,
+    ) -> Vec<(String, Json, Cause)> {
+        let matched = review
+            .targets(namespace)
+            .map(|target| loaded.constraint.matches.matches(&target))
+            .find(|matched| *matched != Ok(false));
+        match matched {
+            Some(Ok(_)) => {}
+            Some(Err(message)) => {
+                return vec![(
+                    message,
+                    Json::Object(serde_json::Map::new()),
+                    Cause::MatchError,
+                )];
+            }
+            None => return Vec::new(),
+        }
+        match &entry.program {
+            Program::Cel(program) => {
+                let request = review.cel_request();
+                let messages = program.evaluate(&cel::Input {
+                    object: review.new_object(),
+                    old_object: review.old_object(),
+                    request: &request,
+                    namespace_object: namespace,
+                    parameters: loaded.constraint.parameters(),
+                    constraint: &loaded.constraint.object,
+                });
+                let details = || Json::Object(serde_json::Map::new());
+                let messages = messages.into_iter();
+                messages
+                    .map(|message| (message, details(), Cause::Violation))
+                    .collect()
+            }
+            Program::Rego(rego) => {
+                let document = review.document(namespace);
+                let result = if rego.plain.is_referential() {
+                    self.with_inventory(rego)
+                        .and_then(|program| program.evaluate(document, &loaded.parameters))
+                } else {
+                    rego.plain.evaluate(document, &loaded.parameters)
+                };
+                match result {
+                    Ok(findings) => findings
+                        .into_iter()
+                        .map(|one| (one.message, one.details, Cause::Violation))
+                        .collect(),
+                    Err(error) => vec![(error.message, Json::Null, Cause::EvaluationError)],
+                }
+            }
+        }
+    }
+
+    /// The program with the inventory as it is now.
+    fn with_inventory(&self, rego: &Rego) -> Result<Arc<rego::Program>, rego::EvaluationError> {
+        if let Some((generation, program)) =
+            &*rego.loaded.read().unwrap_or_else(PoisonError::into_inner)
+            && *generation == self.generation
+        {
+            return Ok(program.clone());
+        }
+        let program = rego.plain.with_inventory(self.inventory.document())?;
+        let program = Arc::new(program);
+        let mut loaded = rego.loaded.write().unwrap_or_else(PoisonError::into_inner);
+        *loaded = Some((self.generation, program.clone()));
+        Ok(program)
+    }
+}
+
+#[cfg(test)]
+#[path = "client_tests.rs"]
+mod tests;

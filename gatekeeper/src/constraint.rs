@@ -1,0 +1,150 @@
+//! Constraints: their validation against a template, and what of them an evaluation needs (GK-107, GK-108).
+
+use reeve_go_compat::labels;
+
+use crate::enforcement::Enforcement;
+use crate::matching::{Match, group_and_kind, own_name};
+use crate::messages;
+use crate::schema;
+use crate::template::ConstraintTemplate;
+use crate::{CONSTRAINT_GROUP, Json};
+
+/// Why a constraint is refused.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConstraintError {
+    /// It violates the schema: what `invalid: true` of a suite waits for.
+    #[error("{0}")]
+    Schema(String),
+    /// Anything else is wrong.
+    #[error("{0}")]
+    Invalid(String),
+    /// No template makes its kind.
+    #[error("{0}")]
+    NoTemplate(String),
+}
+
+impl ConstraintError {
+    /// Whether the schema is what refuses it.
+    pub fn is_schema(&self) -> bool {
+        matches!(self, Self::Schema(_))
+    }
+}
+
+/// A constraint that has been validated, with defaults.
+#[derive(Clone, Debug)]
+pub struct Constraint {
+    /// Its kind.
+    pub kind: String,
+    /// Its name.
+    pub name: String,
+    /// The whole object, with defaults.
+    pub object: Json,
+    /// Which objects it is for.
+    pub matches: Match,
+    /// What a violation leads to.
+    pub enforcement: Enforcement,
+}
+
+impl Constraint {
+    /// Validates a constraint of a template and fills in defaults.
+    pub fn parse(object: &Json, template: &ConstraintTemplate) -> Result<Self, ConstraintError> {
+        check_selector(&object["spec"]["match"]["labelSelector"])?;
+        check_selector(&object["spec"]["match"]["namespaceSelector"])?;
+        check_identity(object, template)?;
+        let schema = crate::template::constraint_schema(template);
+        let errors = schema::validate(&schema, object);
+        if !errors.is_empty() {
+            return Err(ConstraintError::Schema(messages::schema_failed(&errors)));
+        }
+        check_scopes(&object["spec"])?;
+        check_unknown(&schema, object)?;
+        let mut object = object.clone();
+        schema::apply_defaults(&schema, &mut object);
+        Ok(Self {
+            kind: template.kind.clone(),
+            name: own_name(&object).to_owned(),
+            matches: Match::of_spec(&object["spec"]),
+            enforcement: Enforcement::of_spec(&object["spec"]),
+            object,
+        })
+    }
+
+    /// `spec.parameters`, with defaults.
+    pub fn parameters(&self) -> Option<&Json> {
+        self.object["spec"].get("parameters")
+    }
+}
+
+fn invalid(message: String) -> ConstraintError {
+    ConstraintError::Invalid(message)
+}
+
+/// The path in the texts is the same for both selectors, as upstream's.
+fn check_selector(selector: &Json) -> Result<(), ConstraintError> {
+    let expressions = selector["matchExpressions"].as_array();
+    for (index, expression) in expressions.into_iter().flatten().enumerate() {
+        let operator = expression["operator"].as_str().unwrap_or_default();
+        let has_values = expression["values"]
+            .as_array()
+            .is_some_and(|values| !values.is_empty());
+        match operator {
+            "In" | "NotIn" if !has_values => {
+                return Err(invalid(messages::selector_values(index, operator, false)));
+            }
+            "Exists" | "DoesNotExist" if has_values => {
+                return Err(invalid(messages::selector_values(index, operator, true)));
+            }
+            "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
+            other => return Err(invalid(messages::selector_operator(index, other))),
+        }
+    }
+    Ok(())
+}
+
+fn check_identity(object: &Json, template: &ConstraintTemplate) -> Result<(), ConstraintError> {
+    let name = own_name(object);
+    if !labels::is_dns_subdomain(name) {
+        return Err(invalid(messages::constraint_name(name)));
+    }
+    let (group, kind) = group_and_kind(object);
+    if kind != template.kind {
+        return Err(invalid(messages::constraint_kind(kind, &template.kind)));
+    }
+    if group != CONSTRAINT_GROUP {
+        return Err(invalid(messages::constraint_group(group)));
+    }
+    let version = object["apiVersion"].as_str().unwrap_or_default();
+    let version = version.rsplit('/').next().unwrap_or_default();
+    if !["v1beta1", "v1alpha1"].contains(&version) {
+        return Err(invalid(messages::constraint_version(version)));
+    }
+    Ok(())
+}
+
+fn check_scopes(spec: &Json) -> Result<(), ConstraintError> {
+    let is_scoped = spec["enforcementAction"].as_str() == Some(crate::enforcement::SCOPED);
+    let has_scopes = spec["scopedEnforcementActions"]
+        .as_array()
+        .is_some_and(|scopes| !scopes.is_empty());
+    if is_scoped && !has_scopes {
+        return Err(invalid(messages::MISSING_SCOPES.to_owned()));
+    }
+    Ok(())
+}
+
+/// Unknown members of `spec`. Everything else of an object is the API server's.
+fn check_unknown(schema: &Json, object: &Json) -> Result<(), ConstraintError> {
+    let known = &schema["properties"]["spec"];
+    let unknown: Vec<String> = schema::unknown_fields(known, &object["spec"])
+        .into_iter()
+        .map(|path| format!("spec.{path}"))
+        .collect();
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    Err(invalid(messages::unknown_fields(&unknown)))
+}
+
+#[cfg(test)]
+#[path = "constraint_tests.rs"]
+mod tests;

@@ -1,0 +1,162 @@
+//! What a violation of a constraint leads to, and where (GK-110).
+
+use std::collections::BTreeSet;
+
+use crate::Json;
+
+/// A place where constraints are evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EnforcementPoint {
+    /// The validating webhook.
+    Webhook,
+    /// The audit.
+    Audit,
+    /// The command line.
+    Gator,
+    /// A `ValidatingAdmissionPolicy` generated from the constraint.
+    AdmissionPolicy,
+}
+
+impl EnforcementPoint {
+    /// The name in `spec.scopedEnforcementActions[].enforcementPoints[].name`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Webhook => "validation.gatekeeper.sh",
+            Self::Audit => "audit.gatekeeper.sh",
+            Self::Gator => "gator.gatekeeper.sh",
+            Self::AdmissionPolicy => "vap.k8s.io",
+        }
+    }
+}
+
+/// The action that admission and audit take as `deny`.
+pub const DENY: &str = "deny";
+/// The action that admission answers with a warning.
+pub const WARN: &str = "warn";
+/// The action that only the audit reports.
+pub const DRYRUN: &str = "dryrun";
+/// The action that is another one at each enforcement point.
+pub const SCOPED: &str = "scoped";
+
+/// The enforcement actions of a constraint. An unknown action is kept as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Enforcement {
+    /// `spec.enforcementAction`, `deny` where it is absent.
+    pub action: String,
+    scopes: Vec<Scope>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Scope {
+    action: String,
+    points: Vec<String>,
+}
+
+impl Enforcement {
+    /// Reads `spec` of a constraint.
+    pub fn of_spec(spec: &Json) -> Self {
+        let action = spec["enforcementAction"].as_str().unwrap_or_default();
+        let action = if action.is_empty() { DENY } else { action };
+        let scopes = spec["scopedEnforcementActions"].as_array();
+        let scopes = scopes.into_iter().flatten().map(|scope| Scope {
+            action: scope["action"].as_str().unwrap_or_default().to_owned(),
+            points: scope["enforcementPoints"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .filter_map(|point| point["name"].as_str().map(str::to_owned))
+                .collect(),
+        });
+        Self {
+            action: action.to_owned(),
+            scopes: scopes.collect(),
+        }
+    }
+
+    /// Whether the actions depend on the enforcement point.
+    pub fn is_scoped(&self) -> bool {
+        self.action == SCOPED
+    }
+
+    /// The scoped actions at an enforcement point: empty unless the action is `scoped`; none when the constraint is not
+    /// evaluated there.
+    pub fn scoped_actions(&self, point: EnforcementPoint) -> Option<Vec<String>> {
+        if !self.is_scoped() {
+            return Some(Vec::new());
+        }
+        let names = |name: &String| name == "*" || name == point.name();
+        let actions: BTreeSet<&String> = self
+            .scopes
+            .iter()
+            .filter(|scope| scope.points.iter().any(names))
+            .map(|scope| &scope.action)
+            .collect();
+        let actions: Vec<String> = actions.into_iter().cloned().collect();
+        (!actions.is_empty()).then_some(actions)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn absent_action_is_deny_at_every_point() {
+        let enforcement = Enforcement::of_spec(&json!({}));
+        assert_eq!(enforcement.action, DENY);
+        assert_eq!(
+            enforcement.scoped_actions(EnforcementPoint::Audit),
+            Some(Vec::new())
+        );
+    }
+
+    #[test]
+    fn unknown_action_is_kept() {
+        assert_eq!(
+            Enforcement::of_spec(&json!({"enforcementAction": "foo"})).action,
+            "foo"
+        );
+    }
+
+    #[test]
+    fn scoped_actions_are_those_of_the_point_and_of_the_asterisk() {
+        let enforcement = Enforcement::of_spec(&json!({
+            "enforcementAction": "scoped",
+            "scopedEnforcementActions": [
+                {"action": "warn", "enforcementPoints": [{"name": "*"}]},
+                {"action": "deny", "enforcementPoints": [{"name": "validation.gatekeeper.sh"}]},
+            ],
+        }));
+        assert_eq!(
+            enforcement.scoped_actions(EnforcementPoint::Webhook),
+            Some(vec!["deny".into(), "warn".into()])
+        );
+        assert_eq!(
+            enforcement.scoped_actions(EnforcementPoint::Audit),
+            Some(vec!["warn".into()])
+        );
+    }
+
+    #[test]
+    fn scoped_without_the_point_is_not_evaluated_there() {
+        let enforcement = Enforcement::of_spec(&json!({
+            "enforcementAction": "scoped",
+            "scopedEnforcementActions": [{"action": "deny", "enforcementPoints": [{"name": "audit.gatekeeper.sh"}]}],
+        }));
+        assert_eq!(enforcement.scoped_actions(EnforcementPoint::Gator), None);
+    }
+
+    #[test]
+    fn scopes_are_ignored_unless_the_action_is_scoped() {
+        let enforcement = Enforcement::of_spec(&json!({
+            "enforcementAction": "warn",
+            "scopedEnforcementActions": [{"action": "deny", "enforcementPoints": [{"name": "*"}]}],
+        }));
+        assert_eq!(
+            enforcement.scoped_actions(EnforcementPoint::Gator),
+            Some(Vec::new())
+        );
+    }
+}

@@ -1,0 +1,284 @@
+//! `ExpansionTemplate`: the objects that controllers would make of an object, without running them (GK-121).
+
+use std::collections::BTreeSet;
+
+use serde_json::json;
+
+use crate::Json;
+use crate::client::Violation;
+use crate::matching::{group_and_kind, own_name, own_namespace};
+use crate::messages;
+
+/// Objects that are made of made objects are followed no deeper than this.
+const MAX_DEPTH: usize = 30;
+
+/// Why a template or an object cannot be expanded.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ExpansionError(pub String);
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct Gvk {
+    group: String,
+    version: String,
+    kind: String,
+}
+
+impl Gvk {
+    fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct ApplyTo {
+    groups: Vec<String>,
+    versions: Vec<String>,
+    kinds: Vec<String>,
+}
+
+impl ApplyTo {
+    fn includes(&self, gvk: &Gvk) -> bool {
+        self.groups.contains(&gvk.group)
+            && self.versions.contains(&gvk.version)
+            && self.kinds.contains(&gvk.kind)
+    }
+}
+
+/// An `ExpansionTemplate`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExpansionTemplate {
+    /// Its name.
+    pub name: String,
+    /// The action of violations of what it makes, if it says one.
+    pub enforcement_action: Option<String>,
+    apply_to: Vec<ApplyTo>,
+    source: String,
+    generated: Gvk,
+}
+
+impl ExpansionTemplate {
+    /// Reads and checks a template.
+    pub fn parse(object: &Json) -> Result<Self, ExpansionError> {
+        let fail = |text: String| Err(ExpansionError(text));
+        let name = own_name(object);
+        let spec = &object["spec"];
+        let text = |value: &Json| value.as_str().unwrap_or_default().to_owned();
+        let texts = |value: &Json| -> Vec<String> {
+            let list = value.as_array().into_iter().flatten();
+            list.map(text).collect()
+        };
+        if name.is_empty() {
+            return fail(messages::EXPANSION_NAME.to_owned());
+        }
+        if name.len() >= 64 {
+            return fail(messages::EXPANSION_NAME_LENGTH.to_owned());
+        }
+        let source = text(&spec["templateSource"]);
+        if source.is_empty() {
+            return fail(messages::expansion_source(name));
+        }
+        let generated = &spec["generatedGVK"];
+        let generated = Gvk {
+            group: text(&generated["group"]),
+            version: text(&generated["version"]),
+            kind: text(&generated["kind"]),
+        };
+        if generated.version.is_empty() && generated.kind.is_empty() && generated.group.is_empty() {
+            return fail(messages::expansion_gvk(name));
+        }
+        let apply_to = spec["applyTo"].as_array().into_iter().flatten();
+        let apply_to: Vec<ApplyTo> = apply_to
+            .map(|one| ApplyTo {
+                groups: texts(&one["groups"]),
+                versions: texts(&one["versions"]),
+                kinds: texts(&one["kinds"]),
+            })
+            .collect();
+        if apply_to.is_empty() {
+            return fail(messages::expansion_apply_to(name));
+        }
+        if apply_to.iter().any(|one| one.includes(&generated)) {
+            return fail(messages::expansion_itself(
+                name,
+                &generated.api_version(),
+                &generated.kind,
+            ));
+        }
+        let action = text(&spec["enforcementAction"]);
+        Ok(Self {
+            name: name.to_owned(),
+            enforcement_action: (!action.is_empty()).then_some(action),
+            apply_to,
+            source,
+            generated,
+        })
+    }
+
+    fn applies_to(&self, gvk: &Gvk) -> bool {
+        self.apply_to.iter().any(|one| one.includes(gvk))
+    }
+
+    fn makes_for(&self, other: &Self) -> bool {
+        other.applies_to(&self.generated)
+    }
+
+    fn expand(&self, parent: &Json, namespace: &str) -> Result<Json, ExpansionError> {
+        let mut source = parent;
+        for segment in self.source.split('.') {
+            source = &source[segment];
+        }
+        if !source.is_object() {
+            let message = messages::expansion_no_source(&self.source, own_name(parent));
+            return Err(ExpansionError(message));
+        }
+        let mut object = source.clone();
+        object["apiVersion"] = json!(self.generated.api_version());
+        object["kind"] = json!(self.generated.kind);
+        if !object["metadata"].is_object() {
+            object["metadata"] = json!({});
+        }
+        if !namespace.is_empty() {
+            object["metadata"]["namespace"] = json!(namespace);
+        }
+        let name = format!("{}-{}", own_name(parent), self.generated.kind).to_lowercase();
+        object["metadata"]["name"] = json!(name);
+        object["metadata"]["ownerReferences"] = json!([{
+            "apiVersion": parent["apiVersion"],
+            "kind": parent["kind"],
+            "name": own_name(parent),
+            "uid": "",
+        }]);
+        Ok(object)
+    }
+}
+
+/// An object that an expansion has made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Resultant {
+    /// The object.
+    pub object: Json,
+    /// The template that made it.
+    pub template: String,
+    /// The action of its violations, if the template says one.
+    pub enforcement_action: Option<String>,
+}
+
+impl Resultant {
+    /// The violations of the made object as violations of its parent.
+    pub fn attribute(&self, violations: Vec<Violation>) -> Vec<Violation> {
+        violations
+            .into_iter()
+            .map(|mut violation| {
+                violation.message = messages::implied_by(&self.template, &violation.message);
+                if let Some(action) = &self.enforcement_action {
+                    violation.enforcement_action.clone_from(action);
+                    violation.scoped_actions.clear();
+                }
+                violation
+            })
+            .collect()
+    }
+}
+
+/// All templates; those that are in a cycle expand nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Expansion {
+    templates: Vec<ExpansionTemplate>,
+    in_cycle: BTreeSet<String>,
+}
+
+impl Expansion {
+    /// The expansion by some templates, in the order of their names.
+    pub fn new(templates: impl IntoIterator<Item = ExpansionTemplate>) -> Self {
+        let mut templates: Vec<ExpansionTemplate> = templates.into_iter().collect();
+        templates.sort_by(|a, b| a.name.cmp(&b.name));
+        let in_cycle = (0..templates.len())
+            .filter(|start| is_in_cycle(&templates, *start))
+            .filter_map(|index| templates.get(index))
+            .map(|template| template.name.clone())
+            .collect();
+        Self {
+            templates,
+            in_cycle,
+        }
+    }
+
+    /// Whether there is nothing to expand with.
+    pub fn is_empty(&self) -> bool {
+        self.templates.is_empty()
+    }
+
+    /// The templates that are disabled because they are in a cycle.
+    pub fn disabled(&self) -> impl Iterator<Item = &str> {
+        self.in_cycle.iter().map(String::as_str)
+    }
+
+    /// What is made of an object, and of that in turn.
+    pub fn expand(&self, object: &Json) -> Result<Vec<Resultant>, ExpansionError> {
+        let namespace = own_namespace(object);
+        let mut all: Vec<Resultant> = Vec::new();
+        let mut level = vec![object.clone()];
+        for _ in 0..=MAX_DEPTH {
+            let mut next = Vec::new();
+            for parent in &level {
+                next.extend(self.step(parent, namespace)?);
+            }
+            if next.is_empty() {
+                return Ok(all);
+            }
+            level = next.iter().map(|one| one.object.clone()).collect();
+            all.extend(next);
+        }
+        Err(ExpansionError(messages::expansion_depth(MAX_DEPTH)))
+    }
+
+    fn step(&self, parent: &Json, namespace: &str) -> Result<Vec<Resultant>, ExpansionError> {
+        let (group, kind) = group_and_kind(parent);
+        let version = parent["apiVersion"].as_str().unwrap_or_default();
+        let gvk = Gvk {
+            group: group.to_owned(),
+            version: version.rsplit('/').next().unwrap_or_default().to_owned(),
+            kind: kind.to_owned(),
+        };
+        self.templates
+            .iter()
+            .filter(|one| one.applies_to(&gvk) && !self.in_cycle.contains(&one.name))
+            .map(|one| {
+                Ok(Resultant {
+                    object: one.expand(parent, namespace)?,
+                    template: one.name.clone(),
+                    enforcement_action: one.enforcement_action.clone(),
+                })
+            })
+            .collect()
+    }
+}
+
+fn is_in_cycle(templates: &[ExpansionTemplate], start: usize) -> bool {
+    let Some(first) = templates.get(start) else {
+        return false;
+    };
+    let mut seen = BTreeSet::new();
+    let mut pending = vec![first];
+    while let Some(one) = pending.pop() {
+        if one.makes_for(first) {
+            return true;
+        }
+        let next = templates.iter().filter(|other| one.makes_for(other));
+        for other in next {
+            if seen.insert(&other.name) {
+                pending.push(other);
+            }
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+#[path = "expansion_tests.rs"]
+mod tests;

@@ -1,0 +1,89 @@
+//! The text of a value as Open Policy Agent prints terms.
+
+use std::fmt::Write;
+
+use reeve_go_compat::runes;
+use regorus::Value;
+
+/// The text of a term: strings quoted, sets in braces, `set()` where one is empty.
+pub fn of_term(value: &Value) -> String {
+    let mut text = String::new();
+    write(value, &mut text);
+    text
+}
+
+fn write(value: &Value, out: &mut String) {
+    match value {
+        Value::Undefined => {}
+        Value::Null => out.push_str("null"),
+        Value::Bool(value) => {
+            let _ = write!(out, "{value}");
+        }
+        Value::Number(_) => out.push_str(&of_number(value)),
+        Value::String(text) => out.push_str(&runes::quote(text.as_bytes())),
+        Value::Array(list) => {
+            out.push('[');
+            join(list.iter(), out);
+            out.push(']');
+        }
+        Value::Set(set) if set.is_empty() => out.push_str("set()"),
+        Value::Set(set) => {
+            out.push('{');
+            join(set.iter_sorted(), out);
+            out.push('}');
+        }
+        Value::Object(object) => {
+            out.push('{');
+            for (index, (key, member)) in object.iter_sorted().enumerate() {
+                if index > 0 {
+                    out.push_str(", ");
+                }
+                write(key, out);
+                out.push_str(": ");
+                write(member, out);
+            }
+            out.push('}');
+        }
+    }
+}
+
+fn join<'a>(values: impl Iterator<Item = &'a Value>, out: &mut String) {
+    for (index, value) in values.enumerate() {
+        if index > 0 {
+            out.push_str(", ");
+        }
+        write(value, out);
+    }
+}
+
+/// The text of a number; empty for anything else.
+pub fn of_number(value: &Value) -> String {
+    let Value::Number(number) = value else {
+        return String::new();
+    };
+    if number.is_integer() || number.as_big().is_some() {
+        return number
+            .as_big()
+            .map_or_else(|| number.format_decimal(), |big| big.to_string());
+    }
+    number
+        .as_f64()
+        .map_or_else(|| number.format_decimal(), go_float)
+}
+
+/// A float as Go's JSON encoder writes it.
+fn go_float(float: f64) -> String {
+    reeve_go_compat::json::json_float(float)
+}
+
+/// The Go type that holds a value's content.
+pub fn go_type(value: &Value) -> &'static str {
+    match value {
+        Value::Undefined | Value::Null => "<nil>",
+        Value::Bool(_) => "bool",
+        Value::Number(_) => "json.Number",
+        Value::String(_) => "string",
+        Value::Array(_) | Value::Set(_) => "[]interface {}",
+        Value::Object(_) => "map[string]interface {}",
+    }
+}

@@ -1,0 +1,257 @@
+//! What is reviewed: an object as the audit has it, or the request of an admission review (GK-111).
+
+use std::sync::OnceLock;
+
+use regorus::Value;
+use serde_json::json;
+
+use crate::Json;
+use crate::matching::{Source, Target, group_and_kind, own_name, own_namespace};
+use crate::messages;
+use crate::rego;
+
+/// Why something cannot be reviewed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ReviewError(pub String);
+
+/// One object to be reviewed. The documents that the engines see are made once, however many constraints there are.
+#[derive(Debug)]
+pub struct Review {
+    /// The request: all of it but `object` and `oldObject`.
+    request: Json,
+    is_admission: bool,
+    object: Option<Json>,
+    old_object: Option<Json>,
+    namespace: Option<Json>,
+    source: Option<Source>,
+    document: OnceLock<Value>,
+}
+
+impl Review {
+    /// Reviews an object as audit and command line do.
+    pub fn of_object(object: Json) -> Result<Self, ReviewError> {
+        let (group, kind) = group_and_kind(&object);
+        let version = object["apiVersion"].as_str().unwrap_or_default();
+        let version = version.rsplit('/').next().unwrap_or_default();
+        let mut request = json!({
+            "uid": "",
+            "kind": {"group": group, "version": version, "kind": kind},
+            "resource": {"group": "", "version": "", "resource": ""},
+            "operation": "",
+            "userInfo": {},
+            "options": null,
+        });
+        for (member, value) in [
+            ("name", own_name(&object)),
+            ("namespace", own_namespace(&object)),
+        ] {
+            if !value.is_empty() {
+                request[member] = json!(value);
+            }
+        }
+        Self::new(request, Some(object), None, false)
+    }
+
+    /// Reviews the request of an `AdmissionReview`.
+    pub fn of_admission(review: &Json) -> Result<Self, ReviewError> {
+        let Some(request) = review["request"].as_object() else {
+            return Err(ReviewError(messages::REVIEW_WITHOUT_REQUEST.to_owned()));
+        };
+        let mut request = request.clone();
+        let mut take = |member: &str| request.remove(member).filter(|value| !value.is_null());
+        let object = take("object");
+        let old_object = take("oldObject");
+        let defaults = [
+            ("uid", json!("")),
+            ("kind", json!({"group": "", "version": "", "kind": ""})),
+            (
+                "resource",
+                json!({"group": "", "version": "", "resource": ""}),
+            ),
+            ("operation", json!("")),
+            ("userInfo", json!({})),
+            ("options", Json::Null),
+        ];
+        for (member, default) in defaults {
+            request.entry(member).or_insert(default);
+        }
+        for member in ["subResource", "requestSubResource", "name", "namespace"] {
+            if request.get(member).and_then(Json::as_str) == Some("") {
+                request.remove(member);
+            }
+        }
+        Self::new(Json::Object(request), object, old_object, true)
+    }
+
+    /// Reviews an object, or the request of it if it is an `AdmissionReview`.
+    pub fn of(object: Json) -> Result<Self, ReviewError> {
+        if group_and_kind(&object) == ("admission.k8s.io", "AdmissionReview") {
+            return Self::of_admission(&object);
+        }
+        Self::of_object(object)
+    }
+
+    fn new(
+        request: Json,
+        object: Option<Json>,
+        old_object: Option<Json>,
+        is_admission: bool,
+    ) -> Result<Self, ReviewError> {
+        let is_delete = request["operation"].as_str() == Some("DELETE");
+        if is_delete && old_object.is_none() {
+            let message = messages::DELETE_WITHOUT_OLD_OBJECT;
+            return Err(ReviewError(message.to_owned()));
+        }
+        if object.is_none() && old_object.is_none() {
+            return Err(ReviewError(messages::REVIEW_WITHOUT_OBJECT.to_owned()));
+        }
+        let documents = [object.as_ref(), old_object.as_ref(), Some(&request)];
+        if !documents.into_iter().flatten().all(rego::is_shallow) {
+            return Err(ReviewError(messages::OBJECT_TOO_DEEP.to_owned()));
+        }
+        Ok(Self {
+            object: if is_delete { None } else { object },
+            request,
+            is_admission,
+            old_object,
+            namespace: None,
+            source: None,
+            document: OnceLock::new(),
+        })
+    }
+
+    /// Adds the Namespace of the object.
+    #[must_use]
+    pub fn with_namespace(mut self, namespace: Option<Json>) -> Self {
+        self.namespace = namespace.filter(rego::is_shallow);
+        self.document = OnceLock::new();
+        self
+    }
+
+    /// Adds where the object comes from.
+    #[must_use]
+    pub fn with_source(mut self, source: Source) -> Self {
+        self.source = Some(source);
+        self
+    }
+
+    /// The object: on DELETE the old one.
+    pub fn object(&self) -> &Json {
+        static NULL: Json = Json::Null;
+        let object = self.object.as_ref().or(self.old_object.as_ref());
+        object.unwrap_or(&NULL)
+    }
+
+    /// The object, unless it is deleted.
+    pub fn new_object(&self) -> Option<&Json> {
+        self.object.as_ref()
+    }
+
+    /// The object before the request.
+    pub fn old_object(&self) -> Option<&Json> {
+        self.old_object.as_ref()
+    }
+
+    /// The Namespace of the object.
+    pub fn namespace_object(&self) -> Option<&Json> {
+        self.namespace.as_ref()
+    }
+
+    /// The operation; empty outside admission.
+    pub fn operation(&self) -> &str {
+        self.request["operation"].as_str().unwrap_or_default()
+    }
+
+    /// Whether it is the request of an admission review.
+    pub fn is_admission(&self) -> bool {
+        self.is_admission
+    }
+
+    /// The name of the object's namespace; empty without one.
+    pub fn namespace(&self) -> &str {
+        let name = self.request["namespace"].as_str().unwrap_or_default();
+        if name.is_empty() {
+            own_namespace(self.object())
+        } else {
+            name
+        }
+    }
+
+    /// What `spec.match` looks at, in this order: the first that matches decides.
+    pub(crate) fn targets<'a>(
+        &'a self,
+        namespace: Option<&'a Json>,
+    ) -> impl Iterator<Item = Target<'a>> {
+        let old_object = self.object.as_ref().and(self.old_object.as_ref());
+        [Some(self.object()), old_object]
+            .into_iter()
+            .flatten()
+            .map(move |object| Target {
+                object,
+                namespace,
+                source: self.source,
+            })
+    }
+
+    /// `input.review`, with the Namespace that the caller found unless the review has one.
+    pub(crate) fn document(&self, namespace: Option<&Json>) -> &Value {
+        self.document.get_or_init(|| {
+            let mut document = rego::to_value(&self.request);
+            let of = |object: Option<&Json>| object.map_or(Value::Null, rego::to_value);
+            if let Ok(members) = document.as_object_mut() {
+                let old = of(self.old_object.as_ref());
+                let new = match &self.object {
+                    Some(object) => rego::to_value(object),
+                    None => old.clone(),
+                };
+                members.insert(Value::from("object"), new);
+                members.insert(Value::from("oldObject"), old);
+                let namespace = of(self.namespace.as_ref().or(namespace));
+                members.insert(Value::from("namespaceObject"), namespace);
+            }
+            document
+        })
+    }
+
+    /// `request` of CEL expressions: all members present.
+    pub(crate) fn cel_request(&self) -> Json {
+        let text = |member: &str| json!(self.request[member].as_str().unwrap_or_default());
+        let or = |member: &str, default: &Json| match &self.request[member] {
+            Json::Null => default.clone(),
+            value => value.clone(),
+        };
+        let kind = json!({"group": "", "version": "", "kind": ""});
+        let resource = json!({"group": "", "version": "", "resource": ""});
+        let mut user = or("userInfo", &json!({}));
+        for (member, default) in [
+            ("username", json!("")),
+            ("uid", json!("")),
+            ("groups", json!([])),
+            ("extra", json!({})),
+        ] {
+            if user[member].is_null() && user.is_object() {
+                user[member] = default;
+            }
+        }
+        json!({
+            "uid": text("uid"),
+            "kind": or("kind", &kind),
+            "resource": or("resource", &resource),
+            "subResource": text("subResource"),
+            "requestKind": or("requestKind", &kind),
+            "requestResource": or("requestResource", &resource),
+            "requestSubResource": text("requestSubResource"),
+            "name": text("name"),
+            "namespace": text("namespace"),
+            "operation": text("operation"),
+            "userInfo": user,
+            "dryRun": or("dryRun", &json!(false)),
+            "options": self.request["options"].clone(),
+        })
+    }
+}
+
+#[cfg(test)]
+#[path = "review_tests.rs"]
+mod tests;

@@ -1,0 +1,430 @@
+//! Schemas of parameters: their own shape, defaults, and checks of values, with the API server's texts.
+
+use reeve_go_compat::strconv;
+use regex::Regex;
+use serde_json::{Map, json};
+
+use crate::Json;
+use crate::messages;
+
+/// Schemas and values deeper than this are refused.
+const MAX_DEPTH: usize = 200;
+
+const PRESERVE: &str = "x-kubernetes-preserve-unknown-fields";
+const INT_OR_STRING: &str = "x-kubernetes-int-or-string";
+const TYPES: [&str; 6] = ["array", "boolean", "integer", "number", "object", "string"];
+
+/// Schemas directly below a schema, with their paths.
+fn children<'a>(schema: &'a Json, path: &str) -> Vec<(&'a Json, String, bool)> {
+    let mut all = Vec::new();
+    for (name, child) in schema["properties"].as_object().into_iter().flatten() {
+        all.push((child, format!("{path}.properties[{name}]"), false));
+    }
+    if let Some(items) = schema.get("items") {
+        all.push((items, format!("{path}.items"), true));
+    }
+    if let Some(more) = schema.get("additionalProperties")
+        && !more.is_boolean()
+    {
+        all.push((more, format!("{path}.additionalProperties"), false));
+    }
+    all
+}
+
+/// Checks that every schema is an object and every type is one that there is.
+pub fn check_shape(schema: &Json, path: &str) -> Result<(), String> {
+    shape(schema, path, 0)
+}
+
+fn shape(schema: &Json, path: &str, depth: usize) -> Result<(), String> {
+    if depth > MAX_DEPTH {
+        return Err(messages::wrong_field(path, "nested less deeply"));
+    }
+    if !schema.is_object() {
+        return Err(messages::wrong_field(path, "an object: a schema"));
+    }
+    match &schema["type"] {
+        Json::Null => {}
+        Json::String(name) if name.is_empty() || TYPES.contains(&name.as_str()) => {}
+        _ => {
+            let wanted = format!("one of {}", TYPES.join(", "));
+            return Err(messages::wrong_field(&format!("{path}.type"), &wanted));
+        }
+    }
+    if !schema["properties"].is_null() && !schema["properties"].is_object() {
+        let path = format!("{path}.properties");
+        return Err(messages::wrong_field(&path, "an object"));
+    }
+    for (child, path, _) in children(schema, path) {
+        shape(child, &path, depth + 1)?;
+    }
+    Ok(())
+}
+
+/// Checks that every node has a type, as a structural schema must.
+pub fn check_types(schema: &Json, path: &str) -> Result<(), String> {
+    typed(schema, path, messages::TYPE_OF_FIELD)
+}
+
+fn typed(schema: &Json, path: &str, text: &str) -> Result<(), String> {
+    let is_typed = schema["type"].as_str().is_some_and(|name| !name.is_empty());
+    if !is_typed && !flag(schema, PRESERVE) && !flag(schema, INT_OR_STRING) {
+        return Err(format!("{path}.type: {text}"));
+    }
+    for (child, path, is_item) in children(schema, path) {
+        let text = if is_item {
+            messages::TYPE_OF_ITEMS
+        } else {
+            messages::TYPE_OF_FIELD
+        };
+        typed(child, &path, text)?;
+    }
+    Ok(())
+}
+
+fn flag(schema: &Json, name: &str) -> bool {
+    schema[name].as_bool().unwrap_or_default()
+}
+
+/// The schema with unknown fields preserved at every object.
+pub fn preserving(schema: &Json) -> Json {
+    let mut copy = schema.clone();
+    preserve(&mut copy);
+    copy
+}
+
+fn preserve(schema: &mut Json) {
+    let is_object = matches!(schema["type"].as_str(), None | Some("" | "object"));
+    let Some(members) = schema.as_object_mut() else {
+        return;
+    };
+    if is_object && !members.contains_key(INT_OR_STRING) {
+        members.insert(PRESERVE.to_owned(), json!(true));
+    }
+    if let Some(properties) = members.get_mut("properties").and_then(Json::as_object_mut) {
+        properties.values_mut().for_each(preserve);
+    }
+    for name in ["items", "additionalProperties"] {
+        if let Some(child) = members.get_mut(name) {
+            preserve(child);
+        }
+    }
+}
+
+/// Fills in defaults where a member is absent.
+pub fn apply_defaults(schema: &Json, value: &mut Json) {
+    match value {
+        Json::Object(object) => {
+            for (name, child) in schema["properties"].as_object().into_iter().flatten() {
+                match (object.get_mut(name), child.get("default")) {
+                    (None, Some(default)) => {
+                        object.insert(name.clone(), default.clone());
+                    }
+                    (Some(member @ Json::Null), Some(default)) if !flag(child, "nullable") => {
+                        *member = default.clone();
+                    }
+                    _ => {}
+                }
+                if let Some(member) = object.get_mut(name) {
+                    apply_defaults(child, member);
+                }
+            }
+            let more = &schema["additionalProperties"];
+            if more.is_object() {
+                let known = schema["properties"].as_object();
+                let others = object
+                    .iter_mut()
+                    .filter(|(name, _)| known.is_none_or(|known| !known.contains_key(*name)));
+                others.for_each(|(_, member)| apply_defaults(more, member));
+            }
+        }
+        Json::Array(list) => {
+            let items = &schema["items"];
+            for item in list {
+                apply_defaults(items, item);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// What is wrong with a value, in the API server's words.
+pub fn validate(schema: &Json, value: &Json) -> Vec<String> {
+    let mut errors = Vec::new();
+    check(schema, value, &Path::root(), &mut errors);
+    errors
+}
+
+/// Members that the schema does not know.
+pub fn unknown_fields(schema: &Json, value: &Json) -> Vec<String> {
+    let mut paths = Vec::new();
+    unknown(schema, value, "", &mut paths);
+    paths
+}
+
+fn unknown(schema: &Json, value: &Json, path: &str, paths: &mut Vec<String>) {
+    match value {
+        Json::Object(object) => {
+            let known = schema["properties"].as_object();
+            let more = &schema["additionalProperties"];
+            for (name, member) in object {
+                let path = if path.is_empty() {
+                    name.clone()
+                } else {
+                    format!("{path}.{name}")
+                };
+                match known.and_then(|known| known.get(name)) {
+                    Some(child) => unknown(child, member, &path, paths),
+                    None if more.is_object() => unknown(more, member, &path, paths),
+                    None if more == &json!(true) || flag(schema, PRESERVE) => {}
+                    None => paths.push(path),
+                }
+            }
+        }
+        Json::Array(list) => {
+            for (index, item) in list.iter().enumerate() {
+                unknown(&schema["items"], item, &format!("{path}[{index}]"), paths);
+            }
+        }
+        _ => {}
+    }
+}
+
+struct Path(String);
+
+impl Path {
+    fn root() -> Self {
+        Self(String::new())
+    }
+
+    fn member(&self, name: &str) -> Self {
+        if self.0.is_empty() {
+            Self(name.to_owned())
+        } else {
+            Self(format!("{}.{name}", self.0))
+        }
+    }
+
+    fn item(&self, index: usize) -> Self {
+        Self(format!("{}[{index}]", self.0))
+    }
+
+    fn error(&self, rest: &str) -> String {
+        format!("[].{}: {rest}", self.0)
+    }
+
+    fn invalid(&self, value: &Json, rest: &str) -> String {
+        let path = &self.0;
+        self.error(&format!("Invalid value: {value}: {path} in body {rest}"))
+    }
+}
+
+fn check(schema: &Json, value: &Json, path: &Path, errors: &mut Vec<String>) {
+    if let Some(wanted) = wrong_type(schema, value) {
+        let name = json!(type_name(value));
+        errors.push(path.invalid(&name, &format!("must be of type {wanted}: {name}")));
+        return;
+    }
+    junctions(schema, value, path, errors);
+    match value {
+        Json::String(text) => check_text(schema, text, path, errors),
+        Json::Number(number) => check_number(schema, number, path, errors),
+        Json::Array(list) => check_list(schema, list, path, errors),
+        Json::Object(object) => check_object(schema, object, path, errors),
+        _ => {}
+    }
+    if let Some(allowed) = schema["enum"].as_array()
+        && !value.is_null()
+        && !allowed.contains(value)
+    {
+        let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
+        errors.push(path.error(&format!(
+            "Unsupported value: {value}: supported values: {}",
+            allowed.join(", ")
+        )));
+    }
+}
+
+fn type_name(value: &Json) -> &'static str {
+    match value {
+        Json::Null => "null",
+        Json::Bool(_) => "boolean",
+        Json::Number(number) if is_whole(number) => "integer",
+        Json::Number(_) => "number",
+        Json::String(_) => "string",
+        Json::Array(_) => "array",
+        Json::Object(_) => "object",
+    }
+}
+
+fn is_whole(number: &serde_json::Number) -> bool {
+    number.is_i64()
+        || number.is_u64()
+        || number
+            .as_f64()
+            .is_some_and(|float| float.fract() == 0.0 && float.abs() < 1e18)
+}
+
+fn wrong_type<'a>(schema: &'a Json, value: &Json) -> Option<&'a str> {
+    if value.is_null() && flag(schema, "nullable") {
+        return None;
+    }
+    let is_whole = matches!(value, Json::Number(number) if is_whole(number));
+    if flag(schema, INT_OR_STRING) {
+        return (!is_whole && !value.is_string()).then_some("integer,string");
+    }
+    let wanted = schema["type"].as_str().unwrap_or_default();
+    let is_right = match wanted {
+        "object" => value.is_object(),
+        "array" => value.is_array(),
+        "string" => value.is_string(),
+        "integer" => is_whole,
+        "number" => value.is_number(),
+        "boolean" => value.is_boolean(),
+        _ => true,
+    };
+    (!is_right).then_some(wanted)
+}
+
+fn check_text(schema: &Json, text: &str, path: &Path, errors: &mut Vec<String>) {
+    let length = text.chars().count() as u64;
+    let shown = json!(text);
+    if let Some(most) = schema["maxLength"].as_u64().filter(|most| length > *most) {
+        errors.push(path.error(&format!("Too long: may not be more than {most} bytes")));
+    }
+    if let Some(least) = schema["minLength"].as_u64().filter(|least| length < *least) {
+        errors.push(path.invalid(&shown, &format!("should be at least {least} chars long")));
+    }
+    if let Some(pattern) = schema["pattern"].as_str()
+        && !Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
+    {
+        errors.push(path.invalid(&shown, &format!("should match '{pattern}'")));
+    }
+}
+
+fn check_number(schema: &Json, number: &serde_json::Number, path: &Path, errors: &mut Vec<String>) {
+    let value = number.as_f64().unwrap_or_default();
+    let shown = Json::Number(number.clone());
+    let is_exclusive = |name: &str| flag(schema, name);
+    let show = |limit: &Json| {
+        let float = limit.as_f64().unwrap_or_default();
+        limit
+            .as_i64()
+            .map_or_else(|| strconv_float(float), |whole| whole.to_string())
+    };
+    if let Some(most) = schema["maximum"].as_f64() {
+        let limit = show(&schema["maximum"]);
+        if is_exclusive("exclusiveMaximum") && value >= most {
+            errors.push(path.invalid(&shown, &format!("should be less than {limit}")));
+        } else if value > most {
+            errors.push(path.invalid(&shown, &format!("should be less than or equal to {limit}")));
+        }
+    }
+    if let Some(least) = schema["minimum"].as_f64() {
+        let limit = show(&schema["minimum"]);
+        if is_exclusive("exclusiveMinimum") && value <= least {
+            errors.push(path.invalid(&shown, &format!("should be greater than {limit}")));
+        } else if value < least {
+            let text = format!("should be greater than or equal to {limit}");
+            errors.push(path.invalid(&shown, &text));
+        }
+    }
+    if let Some(factor) = schema["multipleOf"].as_f64().filter(|factor| *factor > 0.0)
+        && (value / factor).fract() != 0.0
+    {
+        let limit = show(&schema["multipleOf"]);
+        errors.push(path.invalid(&shown, &format!("should be a multiple of {limit}")));
+    }
+}
+
+fn strconv_float(float: f64) -> String {
+    let text = float.to_string();
+    strconv::parse_float(&text).map_or(text, |float| float.to_string())
+}
+
+fn check_list(schema: &Json, list: &[Json], path: &Path, errors: &mut Vec<String>) {
+    let length = list.len() as u64;
+    if let Some(most) = schema["maxItems"].as_u64().filter(|most| length > *most) {
+        errors.push(path.error(&format!(
+            "Too many: {length}: must have at most {most} items"
+        )));
+    }
+    if let Some(least) = schema["minItems"].as_u64().filter(|least| length < *least) {
+        let text = format!("should have at least {least} items");
+        errors.push(path.invalid(&json!(length), &text));
+    }
+    if flag(schema, "uniqueItems") {
+        let repeated =
+            |(index, one): (usize, &Json)| list.iter().take(index).any(|other| other == one);
+        if list.iter().enumerate().any(repeated) {
+            errors.push(path.invalid(&json!(list), "shouldn't contain duplicates"));
+        }
+    }
+    if let Some(items) = schema.get("items") {
+        for (index, item) in list.iter().enumerate() {
+            check(items, item, &path.item(index), errors);
+        }
+    }
+}
+
+fn check_object(schema: &Json, object: &Map<String, Json>, path: &Path, errors: &mut Vec<String>) {
+    let length = object.len() as u64;
+    if let Some(most) = schema["maxProperties"]
+        .as_u64()
+        .filter(|most| length > *most)
+    {
+        errors.push(path.error(&format!(
+            "Too many: {length}: must have at most {most} items"
+        )));
+    }
+    if let Some(least) = schema["minProperties"]
+        .as_u64()
+        .filter(|least| length < *least)
+    {
+        let text = format!("should have at least {least} properties");
+        errors.push(path.invalid(&json!(length), &text));
+    }
+    for name in schema["required"].as_array().into_iter().flatten() {
+        let name = name.as_str().unwrap_or_default();
+        if !object.contains_key(name) {
+            errors.push(path.member(name).error("Required value"));
+        }
+    }
+    let known = schema["properties"].as_object();
+    let more = &schema["additionalProperties"];
+    for (name, member) in object {
+        match known.and_then(|known| known.get(name)) {
+            Some(child) => check(child, member, &path.member(name), errors),
+            None if more.is_object() => check(more, member, &path.member(name), errors),
+            None => {}
+        }
+    }
+}
+
+fn junctions(schema: &Json, value: &Json, path: &Path, errors: &mut Vec<String>) {
+    let fits = |one: &Json| {
+        let mut inner = Vec::new();
+        check(one, value, path, &mut inner);
+        inner.is_empty()
+    };
+    let list = |name: &str| {
+        schema[name]
+            .as_array()
+            .map(Vec::as_slice)
+            .unwrap_or_default()
+    };
+    for one in list("allOf") {
+        check(one, value, path, errors);
+    }
+    let any = list("anyOf");
+    if !any.is_empty() && !any.iter().any(fits) {
+        errors.push(path.invalid(value, "must validate at least one schema (anyOf)"));
+    }
+    let one = list("oneOf");
+    if !one.is_empty() && one.iter().filter(|one| fits(one)).count() != 1 {
+        errors.push(path.invalid(value, "must validate one and only one schema (oneOf)"));
+    }
+    if schema["not"].is_object() && fits(&schema["not"]) {
+        errors.push(path.invalid(value, "must not validate the schema (not)"));
+    }
+}
