@@ -189,7 +189,7 @@ pub fn of_crds(corpus: &Corpus) -> Vec<String> {
             let kind = &template["metadata"]["name"];
             match ConstraintTemplate::parse(template) {
                 Ok(template) => {
-                    let ours = reeve_gatekeeper::template::crd::crd(&template);
+                    let ours = reeve_gatekeeper::template::crd(&template);
                     differing(&format!("{name} {kind}"), &ours, theirs, &mut found);
                 }
                 Err(error) => found.push(format!("{name} {kind}: {error}")),

@@ -1,0 +1,94 @@
+//! What is wrong with expressions and sources, in the words of Gatekeeper where it has some.
+
+pub const UNREADABLE: &str = "the expression cannot be parsed";
+pub const NOT_A_NAME: &str = "argument must be a simple name";
+pub const SOURCE_NOT_AN_OBJECT: &str = "could not recognize the type";
+pub const GENERATE_VAP_NOT_A_BOOLEAN: &str = "unrecognized type: bool";
+
+pub fn too_long(size: usize, limit: usize) -> String {
+    format!("expression code point size exceeds limit: size: {size}, limit {limit}")
+}
+
+pub fn too_deep(limit: usize) -> String {
+    format!("expression recursion limit exceeded: {limit}")
+}
+
+pub fn not_of_type(wanted: &str, given: &str) -> String {
+    format!("must evaluate to {wanted} but got {given}")
+}
+
+pub fn undeclared(name: &str) -> String {
+    format!("undeclared reference to '{name}' (in container '')")
+}
+
+pub fn undefined_field(name: &str) -> String {
+    format!("undefined field '{name}'")
+}
+
+pub fn no_fields(of: &str) -> String {
+    format!("type '{of}' does not support field selection")
+}
+
+pub fn no_overload(name: &str, types: &str) -> String {
+    format!("found no matching overload for '{name}' applied to '{types}'")
+}
+
+pub fn expected_type(expected: &str, given: &str) -> String {
+    format!("expected type '{expected}' but found '{given}'")
+}
+
+pub fn not_iterable(of: &str) -> String {
+    format!(
+        "expression of type '{of}' cannot be range of a comprehension (must be list, map, or dynamic)"
+    )
+}
+
+pub fn invalid_argument(function: &str) -> String {
+    format!("invalid {function} argument")
+}
+
+pub fn variable_not_compiled(name: &str, error: &str) -> String {
+    format!("composited variable \"{name}\" fails to compile: {error}")
+}
+
+pub fn compilation(at: &str, error: &str) -> String {
+    format!("compilation error: {at}: {error}")
+}
+
+pub fn reserved_variable(name: &str) -> String {
+    format!(
+        "invalid variable definition: {name} an invalid variable name, \"{name}\" is a reserved keyword"
+    )
+}
+
+pub fn prefixed_variable(name: &str, prefix: &str) -> String {
+    format!(
+        "invalid variable definition: {name} is not a valid variable; cannot have \"{prefix}\" as a prefix"
+    )
+}
+
+pub fn prefixed_condition(name: &str, prefix: &str) -> String {
+    format!(
+        "invalid match condition: {name} is not a valid match condition; cannot have \"{prefix}\" as a prefix"
+    )
+}
+
+pub fn unknown_failure_policy(policy: &str) -> String {
+    format!("invalid failure policy: unrecognized failure policy: {policy}")
+}
+
+pub fn not_a_list(given: &str) -> String {
+    format!("cannot restore slice from {given}")
+}
+
+pub fn not_a_text(at: &str, given: &str) -> String {
+    format!("{at}: cannot restore string from {given}")
+}
+
+pub fn failed(expression: &str) -> String {
+    format!("failed expression: {expression}")
+}
+
+pub fn error_of_expression(expression: &str, error: impl std::fmt::Display) -> String {
+    format!("expression '{expression}' resulted in error: {error}")
+}
