@@ -10,7 +10,7 @@ use super::engine::Engine;
 /// What is found at load here, and at the review by Gatekeeper (§1.2 of the behaviour reference).
 const COMPILED_AT_LOAD: &str = "cel-compile-errors";
 /// How many differences a failed test prints.
-const PRINTED: usize = 60;
+const PRINTED: usize = 6000;
 
 pub fn assert_none(what: &str, found: Vec<String>) {
     let count = found.len();
@@ -189,7 +189,7 @@ pub fn of_crds(corpus: &Corpus) -> Vec<String> {
             let kind = &template["metadata"]["name"];
             match ConstraintTemplate::parse(template) {
                 Ok(template) => {
-                    let ours = reeve_gatekeeper::template::crd::crd(&template);
+                    let ours = reeve_gatekeeper::template::crd(&template);
                     differing(&format!("{name} {kind}"), &ours, theirs, &mut found);
                 }
                 Err(error) => found.push(format!("{name} {kind}: {error}")),
