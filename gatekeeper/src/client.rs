@@ -61,7 +61,7 @@ pub struct Violation {
     pub constraint: ConstraintKey,
     /// The text.
     pub message: String,
-    /// What the template adds, an empty object without; null after an error.
+    /// What a Rego template adds, an empty object without; null for CEL and after an error.
     pub details: Json,
     /// `spec.enforcementAction` of the constraint, `scoped` included.
     pub enforcement_action: String,
@@ -161,10 +161,10 @@ impl Client {
             return Ok(Program::Cel(Box::new(program)));
         }
         let Some(source) = &template.rego else {
-            return Err(TemplateError::ingest(messages::NO_DRIVER.to_owned()));
+            return Err(TemplateError::ingest(messages::no_driver(with_cel)));
         };
         let plain = rego::Program::compile(source, &self.options.limits)
-            .map_err(|error| TemplateError::ingest(messages::could_not_ingest(error)))?;
+            .map_err(|error| TemplateError::ingest(error.message))?;
         let loaded = RwLock::default();
         Ok(Program::Rego(Box::new(Rego { plain, loaded })))
     }
@@ -335,11 +335,7 @@ impl Client {
         match matched {
             Some(Ok(_)) => {}
             Some(Err(message)) => {
-                return vec![(
-                    message,
-                    Json::Object(serde_json::Map::new()),
-                    Cause::MatchError,
-                )];
+                return vec![(message, Json::Null, Cause::MatchError)];
             }
             None => return Vec::new(),
         }
@@ -354,10 +350,9 @@ impl Client {
                     parameters: loaded.constraint.parameters(),
                     constraint: &loaded.constraint.object,
                 });
-                let details = || Json::Object(serde_json::Map::new());
                 let messages = messages.into_iter();
                 messages
-                    .map(|message| (message, details(), Cause::Violation))
+                    .map(|message| (message, Json::Null, Cause::Violation))
                     .collect()
             }
             Program::Rego(rego) => {

@@ -41,7 +41,7 @@ pub const SCOPED: &str = "scoped";
 /// The enforcement actions of a constraint. An unknown action is kept as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enforcement {
-    /// `spec.enforcementAction`, `deny` where it is absent.
+    /// `spec.enforcementAction`, `deny` where it is absent; an empty one stays.
     pub action: String,
     scopes: Vec<Scope>,
 }
@@ -55,8 +55,7 @@ struct Scope {
 impl Enforcement {
     /// Reads `spec` of a constraint.
     pub fn of_spec(spec: &Json) -> Self {
-        let action = spec["enforcementAction"].as_str().unwrap_or_default();
-        let action = if action.is_empty() { DENY } else { action };
+        let action = spec["enforcementAction"].as_str().unwrap_or(DENY);
         let scopes = spec["scopedEnforcementActions"].as_array();
         let scopes = scopes.into_iter().flatten().map(|scope| Scope {
             action: scope["action"].as_str().unwrap_or_default().to_owned(),

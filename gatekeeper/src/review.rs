@@ -33,7 +33,11 @@ impl Review {
     pub fn of_object(object: Json) -> Result<Self, ReviewError> {
         let (group, kind) = group_and_kind(&object);
         let version = object["apiVersion"].as_str().unwrap_or_default();
-        let version = version.rsplit('/').next().unwrap_or_default();
+        let version = if version.matches('/').count() > 1 {
+            ""
+        } else {
+            version.rsplit('/').next().unwrap_or_default()
+        };
         let mut request = json!({
             "uid": "",
             "kind": {"group": group, "version": version, "kind": kind},
@@ -207,7 +211,8 @@ impl Review {
                 };
                 members.insert(Value::from("object"), new);
                 members.insert(Value::from("oldObject"), old);
-                let namespace = of(self.namespace.as_ref().or(namespace));
+                let namespace = self.namespace.as_ref().or(namespace);
+                let namespace = namespace.map_or_else(Value::new_object, rego::to_value);
                 members.insert(Value::from("namespaceObject"), namespace);
             }
             document

@@ -10,7 +10,7 @@ use super::engine::Engine;
 /// What is found at load here, and at the review by Gatekeeper (§1.2 of the behaviour reference).
 const COMPILED_AT_LOAD: &str = "cel-compile-errors";
 /// How many differences a failed test prints.
-const PRINTED: usize = 60;
+const PRINTED: usize = 6000;
 
 pub fn assert_none(what: &str, found: Vec<String>) {
     let count = found.len();
