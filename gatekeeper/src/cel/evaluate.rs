@@ -5,9 +5,11 @@ mod collections;
 mod conversions;
 mod foreign;
 mod format;
+mod formats;
 mod functions;
 mod loops;
 mod strings;
+mod versions;
 
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;

@@ -1,5 +1,7 @@
 //! Parsing of expressions. The parser recurses, and panics on some of what it cannot read.
 
+mod literals;
+
 use std::panic::catch_unwind;
 
 use kube_cel::cel::parser::{Expression, Parser};
@@ -25,7 +27,8 @@ pub fn with_syntax<T>(
         return Err(messages::too_deep(MAX_BRACKETS));
     }
     stacker::grow(STACK, || {
-        let parsed = catch_unwind(|| Parser::default().enable_optional_syntax(true).parse(text));
+        let text = literals::normalized(text);
+        let parsed = catch_unwind(|| Parser::default().enable_optional_syntax(true).parse(&text));
         let syntax = parsed
             .map_err(|_| messages::UNREADABLE.to_owned())?
             .map_err(|error| error.to_string().trim().to_owned())?;

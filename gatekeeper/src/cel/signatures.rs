@@ -139,7 +139,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
 ];
 
 /// The formats of `format.NAME()`.
-const FORMATS: &[&str] = &[
+pub const FORMATS: &[&str] = &[
     "byte",
     "date",
     "datetime",

@@ -2,11 +2,12 @@
 
 use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue};
 
-use super::{Checked, Checker};
+use super::{Checked, Checker, clauses};
 use crate::cel::expression::{Expression, Operator, Select};
 use crate::cel::messages;
 use crate::cel::signatures::{Overload, Result as Returns, overloads};
 use crate::cel::types::{DURATION, TIMESTAMP, Type};
+use crate::cel::value::Value;
 
 impl Checker<'_> {
     pub(super) fn call(&mut self, call: &CallExpr) -> Checked {
@@ -109,8 +110,12 @@ impl Checker<'_> {
         };
         let was_mixed = self.is_mixed;
         self.is_mixed |= name == "format";
-        let checked: Result<Vec<_>, String> =
-            arguments.iter().map(|one| self.expression(one)).collect();
+        let checked: Result<Vec<_>, String> = match (name, target.as_deref(), arguments) {
+            ("format", Some(Expression::Literal(template)), [list]) => {
+                self.formatted(template.as_str().unwrap_or_default(), list)
+            }
+            _ => arguments.iter().map(|one| self.expression(one)).collect(),
+        };
         self.is_mixed = was_mixed;
         let (arguments, types): (Vec<_>, Vec<_>) = checked?.into_iter().unzip();
         let result = result_type(&overloads, receiver.as_ref(), &types)
@@ -124,8 +129,34 @@ impl Checker<'_> {
         Ok((call, result))
     }
 
+    /// The argument of `format`; of a list it can be seen whether it fits the template.
+    fn formatted(
+        &mut self,
+        template: &str,
+        list: &IdedExpr,
+    ) -> Result<Vec<(Expression, Type)>, String> {
+        let elements = match &list.expr {
+            Expr::List(elements) if elements.optional_indices.is_empty() => &elements.elements,
+            _ => return Ok(vec![self.expression(list)?]),
+        };
+        let elements: Vec<(&IdedExpr, bool)> = elements.iter().map(|one| (one, false)).collect();
+        let (items, types) = self.elements(&elements)?;
+        if let Some(problem) = clauses::problem(template, &types) {
+            return Err(problem);
+        }
+        Ok(vec![(Expression::List(items), Type::list(Type::Dyn))])
+    }
+
     /// Literals that can be seen to be wrong.
     fn check_constants(&self, name: &str, arguments: &[Expression]) -> Result<(), String> {
+        let is_negative = match arguments {
+            [Expression::Negate(of)] => matches!(**of, Expression::Literal(_)),
+            [Expression::Literal(Value::Int(value))] => *value < 0,
+            _ => false,
+        };
+        if name == "uint" && is_negative {
+            return Err(messages::invalid_argument(name));
+        }
         let [.., Expression::Literal(value)] = arguments else {
             return Ok(());
         };

@@ -1,6 +1,6 @@
 //! Calls of functions.
 
-use super::{Evaluator, collections, conversions, foreign, format, strings};
+use super::{Evaluator, collections, conversions, foreign, format, formats, strings, versions};
 use crate::cel::error::{EvalError, Evaluated};
 use crate::cel::expression::Expression;
 use crate::cel::value::Value;
@@ -48,6 +48,12 @@ impl<'a> Evaluator<'_, 'a> {
             return result;
         }
         if let Some(result) = optional(name, all) {
+            return result;
+        }
+        if let Some(result) = formats::call(name, all) {
+            return result;
+        }
+        if let Some(result) = versions::call(name, all) {
             return result;
         }
         match all {
@@ -137,6 +143,6 @@ fn is_zero(value: &Value<'_>) -> bool {
         Value::List(list) => list.len() == 0,
         Value::Map(map) => map.len() == 0,
         Value::Optional(held) => held.is_none(),
-        Value::Type(_) | Value::Foreign(_) => false,
+        Value::Type(_) | Value::Format(_) | Value::Foreign(_) => false,
     }
 }

@@ -29,7 +29,12 @@ pub fn call<'a>(name: &str, all: &[&Value<'a>]) -> Option<Evaluated<'a>> {
 
 fn test<'a>(name: &str, all: &[&Value<'a>]) -> Evaluated<'a> {
     let [Value::String(text), Value::String(other)] = all else {
-        return Err(EvalError::no_overload());
+        let is_text = matches!(all.first(), Some(Value::String(_)));
+        return Err(if name == "matches" && !is_text {
+            EvalError::no_overload_of(name)
+        } else {
+            EvalError::no_overload()
+        });
     };
     let (text, other) = (text.as_str(), other.as_str());
     Ok(Value::Bool(match name {
