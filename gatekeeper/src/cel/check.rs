@@ -123,7 +123,7 @@ impl Checker<'_> {
             "params" if self.environment.has_constraint => Root::Constraint,
             _ => {
                 let name = type_name(name).ok_or_else(|| messages::undeclared(name))?;
-                return Ok((Expression::Literal(Value::Type(name)), Type::Type));
+                return Ok((Expression::Literal(Value::Type(name)), Type::Meta));
             }
         };
         Ok((Expression::Root(root), Type::Dyn))
@@ -226,7 +226,7 @@ impl Checker<'_> {
     fn unify(&self, common: Option<Type>, of: Type) -> Result<Type, String> {
         match common {
             None => Ok(of),
-            Some(common) if common.fits(&of) || self.is_mixed => Ok(common.join(of)),
+            Some(common) if common.fits(&of) || self.is_mixed => Ok(common.join(&of)),
             Some(common) => Err(messages::expected_type(
                 &common.to_string(),
                 &of.to_string(),

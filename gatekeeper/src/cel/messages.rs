@@ -166,3 +166,5 @@ pub fn no_argument(index: usize) -> String {
 pub fn clause_mismatch(expected: &str, given: &str) -> String {
     format!("error during formatting: {expected}, was given {given}")
 }
+
+pub const INVALID_UTF8: &str = "invalid UTF-8 in bytes, cannot convert to string";

@@ -311,3 +311,6 @@ fn namespace_of(namespace: &Json) -> Json {
     }
     namespace
 }
+
+#[cfg(test)]
+mod tests;

@@ -11,7 +11,7 @@ use crate::cel::messages;
 /// The maximum length of an expression in bytes.
 const MAX_LENGTH: usize = 16 * 1024;
 /// The maximum depth of brackets: the parser recurses, many frames for a bracket.
-const MAX_BRACKETS: usize = 250;
+const MAX_BRACKETS: usize = 90;
 /// The stack of the parser in bytes: it recurses over the whole of a chain of operators.
 const STACK: usize = 128 * 1024 * 1024;
 

@@ -163,7 +163,7 @@ fn letter(letter: char) -> Type {
         'd' => Type::Double,
         'b' => Type::Bool,
         'y' => Type::Bytes,
-        't' => Type::Type,
+        't' => Type::Meta,
         'L' => Type::list(Type::Dyn),
         'l' => Type::list(Type::String),
         'I' => Type::list(Type::Int),

@@ -1,5 +1,7 @@
 //! `format`: texts of values by clauses as `%s` and `%.2f`.
 
+use std::fmt::Write as _;
+
 use kube_cel::cel::Value as Foreign;
 use reeve_go_compat::printing::shortest_float;
 
@@ -306,18 +308,20 @@ fn signed(value: i64, show: impl Fn(u64) -> String) -> String {
 }
 
 fn hexadecimal(value: &Value<'_>, is_upper: bool) -> Option<String> {
-    let bytes = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    };
     let text = match value {
         Value::Int(value) => signed(*value, |magnitude| format!("{magnitude:x}")),
         Value::UInt(value) => format!("{value:x}"),
-        Value::String(text) => bytes(text.as_str().as_bytes()),
-        Value::Bytes(value) => bytes(value),
+        Value::String(text) => bytes_in_hex(text.as_str().as_bytes()),
+        Value::Bytes(value) => bytes_in_hex(value),
         _ => return None,
     };
     Some(if is_upper { text.to_uppercase() } else { text })
+}
+
+fn bytes_in_hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }
