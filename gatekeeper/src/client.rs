@@ -194,7 +194,9 @@ impl Client {
     /// Validates a constraint and adds it, or replaces it.
     pub fn add_constraint(&mut self, object: &Json) -> Result<ConstraintKey, ConstraintError> {
         let kind = object["kind"].as_str().unwrap_or_default();
-        let Some(entry) = self.templates.get_mut(kind) else {
+        let entry = self.templates.get_mut(kind);
+        // Templates are found by their names, which may have capitals although those of CRDs have none.
+        let Some(entry) = entry.filter(|one| one.template.name == kind.to_lowercase()) else {
             return Err(ConstraintError::NoTemplate(messages::no_template(kind)));
         };
         let constraint = Constraint::parse(object, &entry.template)?;
@@ -346,7 +348,7 @@ impl Client {
                     object: review.new_object(),
                     old_object: review.old_object(),
                     request: &request,
-                    namespace_object: namespace,
+                    namespace_object: review.namespace_object(),
                     parameters: loaded.constraint.parameters(),
                     constraint: &loaded.constraint.object,
                 });
@@ -356,7 +358,7 @@ impl Client {
                     .collect()
             }
             Program::Rego(rego) => {
-                let document = review.document(namespace);
+                let document = review.document();
                 let result = if rego.plain.is_referential() {
                     self.with_inventory(rego)
                         .and_then(|program| program.evaluate(document, &loaded.parameters))

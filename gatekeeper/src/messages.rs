@@ -23,8 +23,6 @@ pub const MISSING_SCOPES: &str =
 pub const TYPE_OF_FIELD: &str = "Required value: must not be empty for specified object fields";
 pub const TYPE_OF_ITEMS: &str = "Required value: must not be empty for specified array items";
 pub const REVIEW_WITHOUT_REQUEST: &str = "the AdmissionReview has no request";
-pub const REVIEW_WITHOUT_OBJECT: &str =
-    "the request of the AdmissionReview has neither object nor oldObject";
 pub const OBJECT_TOO_DEEP: &str = "the object is nested too deeply to be evaluated";
 pub const EXTERNAL_DATA: &str = "external data is not supported: no provider is ever asked";
 pub const TEXT_TOO_LONG: &str = "the result is longer than an evaluation may produce";
@@ -437,4 +435,14 @@ pub fn bad_pattern(path: &str, pattern: &str, cause: &str) -> String {
     format!(
         "{path}.pattern: Invalid value: \"{pattern}\": must be a valid regular expression, but isn't: {cause}"
     )
+}
+
+pub const IF_REQUIRED: &str = "rego_parse_error: `if` keyword is required before rule body";
+
+pub fn unsupported_function(name: &str) -> String {
+    format!("rego_type_error: function {name} is not supported")
+}
+
+pub fn unknown_review_field(path: &str) -> String {
+    format!("strict decoding error: unknown field \"{path}\"")
 }

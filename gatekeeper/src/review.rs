@@ -59,6 +59,9 @@ impl Review {
 
     /// Reviews the request of an `AdmissionReview`.
     pub fn of_admission(review: &Json) -> Result<Self, ReviewError> {
+        if let Some(field) = unknown_field(review) {
+            return Err(ReviewError(messages::unknown_review_field(&field)));
+        }
         let Some(request) = review["request"].as_object() else {
             return Err(ReviewError(messages::REVIEW_WITHOUT_REQUEST.to_owned()));
         };
@@ -106,9 +109,6 @@ impl Review {
         if is_delete && old_object.is_none() {
             let message = messages::DELETE_WITHOUT_OLD_OBJECT;
             return Err(ReviewError(message.to_owned()));
-        }
-        if object.is_none() && old_object.is_none() {
-            return Err(ReviewError(messages::REVIEW_WITHOUT_OBJECT.to_owned()));
         }
         let documents = [object.as_ref(), old_object.as_ref(), Some(&request)];
         if !documents.into_iter().flatten().all(rego::is_shallow) {
@@ -198,8 +198,8 @@ impl Review {
             })
     }
 
-    /// `input.review`, with the Namespace that the caller found unless the review has one.
-    pub(crate) fn document(&self, namespace: Option<&Json>) -> &Value {
+    /// `input.review`.
+    pub(crate) fn document(&self) -> &Value {
         self.document.get_or_init(|| {
             let mut document = rego::to_value(&self.request);
             let of = |object: Option<&Json>| object.map_or(Value::Null, rego::to_value);
@@ -211,7 +211,7 @@ impl Review {
                 };
                 members.insert(Value::from("object"), new);
                 members.insert(Value::from("oldObject"), old);
-                let namespace = self.namespace.as_ref().or(namespace);
+                let namespace = self.namespace.as_ref();
                 let namespace = namespace.map_or_else(Value::new_object, rego::to_value);
                 members.insert(Value::from("namespaceObject"), namespace);
             }
@@ -255,6 +255,39 @@ impl Review {
             "options": self.request["options"].clone(),
         })
     }
+}
+
+/// A member that an `AdmissionReview` does not have: it is decoded strictly.
+fn unknown_field(review: &Json) -> Option<String> {
+    const REVIEW: [&str; 4] = ["apiVersion", "kind", "request", "response"];
+    const REQUEST: [&str; 15] = [
+        "uid",
+        "kind",
+        "resource",
+        "subResource",
+        "requestKind",
+        "requestResource",
+        "requestSubResource",
+        "name",
+        "namespace",
+        "operation",
+        "userInfo",
+        "object",
+        "oldObject",
+        "dryRun",
+        "options",
+    ];
+    let unknown = |value: &Json, known: &[&str]| {
+        let mut names = value
+            .as_object()
+            .into_iter()
+            .flat_map(|members| members.keys());
+        names.find(|name| !known.contains(&name.as_str())).cloned()
+    };
+    unknown(review, &REVIEW).or_else(|| {
+        let name = unknown(&review["request"], &REQUEST)?;
+        Some(format!("request.{name}"))
+    })
 }
 
 #[cfg(test)]

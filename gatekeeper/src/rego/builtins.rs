@@ -1,9 +1,12 @@
 //! Functions that the engine lacks, has otherwise, or that could give more than an evaluation may.
 
+mod dates;
+mod globs;
 mod hashes;
 mod networks;
 mod operators;
 mod texts;
+mod uris;
 
 use std::cell::Cell;
 use std::cmp::Ordering;
@@ -33,7 +36,7 @@ const BUDGET: usize = 64 << 20;
 const PATTERN_TEXT: usize = 1 << 20;
 
 /// Functions of the engine whose results may be long.
-const CHARGED: [&str; 43] = [
+const CHARGED: [&str; 42] = [
     "array.concat",
     "array.reverse",
     "array.slice",
@@ -65,7 +68,6 @@ const CHARGED: [&str; 43] = [
     "regex.replace",
     "regex.split",
     "replace",
-    "sort",
     "split",
     "strings.replace_n",
     "strings.reverse",
@@ -134,6 +136,7 @@ const OWN: &[(&str, u8, Function)] = &[
     ("__rem", 2, operators::rem),
     ("all", 1, |args| Ok(quantified(args, true))),
     ("and", 2, operators::and),
+    ("array.flatten", 1, flattened),
     ("any", 1, |args| Ok(quantified(args, false))),
     ("cast_array", 1, cast_array),
     ("cast_boolean", 1, |args| {
@@ -150,9 +153,11 @@ const OWN: &[(&str, u8, Function)] = &[
         cast(args, |value| matches!(value, Value::String(_)))
     }),
     ("crypto.hmac.equal", 2, hashes::equal),
+    ("crypto.hmac.md5", 2, hashes::hmac_md5),
     ("crypto.hmac.sha1", 2, hashes::hmac_sha1),
     ("crypto.hmac.sha256", 2, hashes::hmac_sha256),
     ("crypto.hmac.sha512", 2, hashes::hmac_sha512),
+    ("crypto.md5", 1, hashes::md5),
     ("crypto.sha1", 1, hashes::sha1),
     ("crypto.sha256", 1, hashes::sha256),
     ("div", 2, operators::div),
@@ -172,6 +177,7 @@ const OWN: &[(&str, u8, Function)] = &[
     ("mul", 2, operators::mul),
     ("neq", 2, |args| compared(args, Ordering::is_ne)),
     ("net.cidr_contains_matches", 2, networks::contains_matches),
+    ("net.cidr_expand", 1, networks::expand),
     ("net.cidr_intersects", 2, networks::intersects),
     ("net.cidr_merge", 1, networks::merge),
     ("net.cidr_overlap", 2, |args| {
@@ -182,12 +188,17 @@ const OWN: &[(&str, u8, Function)] = &[
     ("or", 2, operators::or),
     ("plus", 2, operators::plus),
     ("re_match", 2, |args| charged("regex.match", args)),
+    ("regex.globs_match", 2, globs::intersect),
     ("rem", 2, operators::rem),
     ("set_diff", 2, set_diff),
+    ("sort", 1, sorted),
     ("sprintf", 2, formatted),
     ("strings.count", 2, texts::count),
+    ("time.add_date", 4, dates::add),
     ("to_number", 1, texts::to_number),
     ("upper", 1, texts::upper),
+    ("uri.is_valid", 1, uris::is_valid),
+    ("uri.parse", 1, uris::parse),
     ("yaml.unmarshal", 1, texts::unmarshal_yaml),
 ];
 
@@ -205,6 +216,24 @@ pub const DEPRECATED: [&str; 11] = [
     "re_match",
     "set_diff",
 ];
+
+/// Whether Open Policy Agent has the function and this room has not.
+pub fn is_unsupported(name: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "json.match_schema",
+        "json.verify_schema",
+        "net.lookup_ip_addr",
+        "providers.aws.sign_req",
+        "rego.metadata.chain",
+        "rego.metadata.rule",
+        "rego.parse_module",
+        "strings.render_template",
+        "uuid.parse",
+        "internal.print",
+    ];
+    const GROUPS: [&str; 3] = ["crypto.", "graphql.", "io.jwt."];
+    NAMES.contains(&name) || GROUPS.iter().any(|group| name.starts_with(group))
+}
 
 /// Adds all functions to an engine.
 pub fn register(engine: &mut Engine) -> anyhow::Result<()> {
@@ -428,6 +457,33 @@ fn members(value: Option<&Value>) -> Option<Vec<&Value>> {
         Value::Set(set) => Some(set.iter_sorted().collect()),
         _ => None,
     }
+}
+
+/// In the order of Open Policy Agent.
+fn sorted(args: &[Value]) -> anyhow::Result<Value> {
+    let Some(mut members) = members(args.first()) else {
+        return Ok(Value::Undefined);
+    };
+    members.sort_by(|one, other| super::text::compare(one, other));
+    let members: Vec<Value> = members.into_iter().cloned().collect();
+    charge(members.len().saturating_mul(size_of::<Value>()))?;
+    Ok(Value::from(members))
+}
+
+/// The members of lists in a list in their place, one level deep.
+fn flattened(args: &[Value]) -> anyhow::Result<Value> {
+    let Some(Value::Array(list)) = args.first() else {
+        return Ok(Value::Undefined);
+    };
+    let mut all = Vec::new();
+    for one in list.iter() {
+        match one {
+            Value::Array(inner) => all.extend(inner.iter().cloned()),
+            other => all.push(other.clone()),
+        }
+    }
+    charge(all.len().saturating_mul(size_of::<Value>()))?;
+    Ok(Value::from(all))
 }
 
 fn quantified(args: &[Value], all: bool) -> Value {

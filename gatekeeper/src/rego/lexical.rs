@@ -133,8 +133,9 @@ fn repeat_heads(tokens: &[Token<'_>], insertions: &mut Vec<(usize, String)>) {
                 in_head = false;
             }
         }
-        let is_value = previous.is_some_and(|one| one.is("=") || one.is(":=") || one.is("|"));
-        let is_body = depth == 0 && token.is("{") && !is_value;
+        let can_follow =
+            previous.is_some_and(|one| one.ends_term() || one.is_word("if") || one.is_word("else"));
+        let is_body = depth == 0 && token.is("{") && can_follow;
         if is_body {
             in_head = false;
         }
@@ -155,6 +156,31 @@ fn repeat_heads(tokens: &[Token<'_>], insertions: &mut Vec<(usize, String)>) {
         }
         previous = Some(token);
     }
+}
+
+/// The line of a rule body that version 1 of the language would begin with `if`.
+pub fn body_without_if(tokens: &[Token<'_>]) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut may_follow = false;
+    let mut previous: Option<Token<'_>> = None;
+    for token in tokens.iter().copied() {
+        if depth == 0 && begins_rule(token, previous, previous.is_some_and(|one| one.is("}"))) {
+            may_follow = false;
+        }
+        // The body of `every` follows its domain.
+        may_follow |= token.is_word("every");
+        let follows_term = previous.is_some_and(|one| one.ends_term());
+        if depth == 0 && token.is("{") && follows_term && !may_follow {
+            return Some(token.line);
+        }
+        match token.text {
+            "(" | "[" | "{" if token.is(token.text) => depth += 1,
+            ")" | "]" | "}" if token.is(token.text) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        previous = Some(token);
+    }
+    None
 }
 
 fn begins_rule(token: Token<'_>, previous: Option<Token<'_>>, body_ended: bool) -> bool {

@@ -220,6 +220,9 @@ fn call_error(
         match builtins::arguments(&name) {
             Some(builtins::Arity::Exact(wanted)) => Some(wanted),
             Some(builtins::Arity::Any) => return None,
+            None if builtins::is_unsupported(&name) => {
+                return error(messages::unsupported_function(&name));
+            }
             None => return error(messages::undefined_function(&name)),
         }
     };

@@ -113,6 +113,13 @@ impl Program {
             let text = interpolation::rewrite(&lexical::without_repeated_imports(text));
             let tokens = scan::tokens(&text);
             guard::check_nesting(&tokens, limits)?;
+            if source.version == RegoVersion::V1
+                && let Some(line) = lexical::body_without_if(&tokens)
+            {
+                let error = format!("{name}:{line}: {}", messages::IF_REQUIRED);
+                let message = messages::invalid_template(messages::errors_occurred(&[error]));
+                return Err(CompileError { message });
+            }
             let text = lexical::rewrite(&text, &tokens);
             let module = syntax::parse(&name, &text, source.version, limits)?;
             all_facts.push(facts::of_module(&module));

@@ -159,6 +159,7 @@ impl Rewriter<'_> {
         if let Some(query) = syntax::query(expr) {
             edits.extend(self.query(query, true));
         }
+        self.sign(expr, &mut edits);
         self.arithmetic(expr, &mut edits);
         edits
     }
@@ -214,6 +215,7 @@ impl Rewriter<'_> {
                 }
             }
         }
+        self.sign(expr, &mut edits);
         self.arithmetic(expr, &mut edits);
         edits
     }
@@ -243,6 +245,28 @@ impl Rewriter<'_> {
             end: at(span.end),
             text: name,
         }]
+    }
+
+    /// Replaces the sign of anything but a number.
+    fn sign(&self, expr: &Expr, edits: &mut Vec<Edit>) {
+        let Expr::UnaryExpr { span, expr, .. } = expr else {
+            return;
+        };
+        if matches!(expr.as_ref(), Expr::Number { .. }) {
+            return;
+        }
+        edits.push(Edit {
+            start: at(span.start),
+            end: at(span.start) + 1,
+            text: "0,".to_owned(),
+        });
+        let inner = std::mem::take(edits);
+        let text = self.render(span.start, span.end, inner);
+        edits.push(Edit {
+            start: at(span.start),
+            end: at(span.end),
+            text: format!("__minus({text})"),
+        });
     }
 
     /// Replaces an operator by the function that does the same for operands of any type.

@@ -206,6 +206,14 @@ fn differing(
     theirs: &serde_json::Value,
     found: &mut Vec<String>,
 ) {
+    if let (Some(mine), Some(other)) = (ours.as_array(), theirs.as_array())
+        && mine.len() == other.len()
+    {
+        for (index, (mine, other)) in mine.iter().zip(other).enumerate() {
+            differing(&format!("{at}[{index}]"), mine, other, found);
+        }
+        return;
+    }
     let (Some(mine), Some(other)) = (ours.as_object(), theirs.as_object()) else {
         if ours != theirs {
             found.push(format!("{at}: {ours}, recorded {theirs}"));
@@ -220,6 +228,13 @@ fn differing(
         };
         // What the API server sets, and prose.
         if name == "description" || (name == "creationTimestamp") {
+            continue;
+        }
+        // The library leaves the type of the whole object to its caller.
+        if other.get("apiVersion").is_none()
+            && !at.contains('.')
+            && matches!(name.as_str(), "apiVersion" | "kind")
+        {
             continue;
         }
         differing(&format!("{at}.{name}"), &of(mine), &of(other), found);

@@ -12,6 +12,23 @@ fn contains(network: &Value, other: &Value) -> bool {
     result.is_ok_and(|value| value == Value::from(true))
 }
 
+/// All addresses of a network.
+pub fn expand(args: &[Value]) -> anyhow::Result<Value> {
+    let Some(Value::String(network)) = args.first() else {
+        return Ok(Value::Undefined);
+    };
+    let addresses = Range::parse(network).map_or(0, |range| range.last - range.first);
+    super::charge(
+        usize::try_from(addresses)
+            .unwrap_or(usize::MAX)
+            .saturating_mul(64),
+    )?;
+    Ok(match call("net.cidr_expand", args)? {
+        Value::Array(list) => list.iter().cloned().collect::<Set>().into(),
+        other => other,
+    })
+}
+
 pub fn intersects(args: &[Value]) -> anyhow::Result<Value> {
     let (Some(left), Some(right)) = (args.first(), args.get(1)) else {
         return Ok(Value::Undefined);
