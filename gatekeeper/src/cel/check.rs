@@ -1,8 +1,10 @@
 //! Checks a parsed expression, and makes of it what is evaluated.
 
 mod calls;
+mod clauses;
 mod loops;
 
+pub use clauses::clause_name;
 use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
 use super::expression::{Entry, Expression, Item, Operator, Root, Select};
@@ -121,7 +123,7 @@ impl Checker<'_> {
             "params" if self.environment.has_constraint => Root::Constraint,
             _ => {
                 let name = type_name(name).ok_or_else(|| messages::undeclared(name))?;
-                return Ok((Expression::Literal(Value::Type(name)), Type::Type));
+                return Ok((Expression::Literal(Value::Type(name)), Type::Meta));
             }
         };
         Ok((Expression::Root(root), Type::Dyn))
@@ -190,19 +192,10 @@ impl Checker<'_> {
     }
 
     fn list(&mut self, elements: &[(&IdedExpr, bool)]) -> Checked {
-        let mut items = Vec::with_capacity(elements.len());
+        let (items, types) = self.elements(elements)?;
         let mut common: Option<Type> = None;
-        for (element, is_optional) in elements {
-            let (value, of) = self.expression(element)?;
-            let of = match of {
-                Type::Optional(inner) if *is_optional => *inner,
-                other => other,
-            };
+        for of in types {
             common = Some(self.unify(common, of)?);
-            items.push(Item {
-                value,
-                is_optional: *is_optional,
-            });
         }
         Ok((
             Expression::List(items),
@@ -210,10 +203,30 @@ impl Checker<'_> {
         ))
     }
 
+    fn elements(
+        &mut self,
+        elements: &[(&IdedExpr, bool)],
+    ) -> Result<(Vec<Item>, Vec<Type>), String> {
+        let mut items = Vec::with_capacity(elements.len());
+        let mut types = Vec::with_capacity(elements.len());
+        for (element, is_optional) in elements {
+            let (value, of) = self.expression(element)?;
+            types.push(match of {
+                Type::Optional(inner) if *is_optional => *inner,
+                other => other,
+            });
+            items.push(Item {
+                value,
+                is_optional: *is_optional,
+            });
+        }
+        Ok((items, types))
+    }
+
     fn unify(&self, common: Option<Type>, of: Type) -> Result<Type, String> {
         match common {
             None => Ok(of),
-            Some(common) if common.fits(&of) || self.is_mixed => Ok(common.join(of)),
+            Some(common) if common.fits(&of) || self.is_mixed => Ok(common.join(&of)),
             Some(common) => Err(messages::expected_type(
                 &common.to_string(),
                 &of.to_string(),

@@ -5,9 +5,11 @@ mod collections;
 mod conversions;
 mod foreign;
 mod format;
+mod formats;
 mod functions;
 mod loops;
 mod strings;
+mod versions;
 
 use std::cell::{Cell, OnceCell};
 use std::sync::Arc;
@@ -83,18 +85,14 @@ impl<'a> Scope<'a> {
         let units = u64::try_from(units).unwrap_or(u64::MAX);
         let left = self.left.get().checked_sub(units);
         let total = self.total.get().checked_sub(units);
-        match (left, total) {
-            (Some(left), Some(total)) => {
-                self.left.set(left);
-                self.total.set(total);
-                Ok(())
-            }
-            _ => {
-                // Later expressions of this one must not go on either, where an error is ignored.
-                self.left.set(0);
-                Err(EvalError::cost_exceeded())
-            }
-        }
+        let (Some(left), Some(total)) = (left, total) else {
+            // The rest of the expression must not go on either, where an error is ignored.
+            self.left.set(0);
+            return Err(EvalError::cost_exceeded());
+        };
+        self.left.set(left);
+        self.total.set(total);
+        Ok(())
     }
 
     fn variable(&self, place: usize) -> Evaluated<'a> {

@@ -92,3 +92,79 @@ pub fn failed(expression: &str) -> String {
 pub fn error_of_expression(expression: &str, error: impl std::fmt::Display) -> String {
     format!("expression '{expression}' resulted in error: {error}")
 }
+
+pub const NO_DOTS: &str = "must not contain dots";
+pub const EMPTY_PREFIX: &str = "prefix part must be non-empty";
+pub const EMPTY_NAME: &str = "name part must be non-empty";
+pub const PREFIX_PART: &str = "prefix part ";
+pub const NAME_PART: &str = "name part ";
+pub const NOT_A_UUID: &str = "does not match the UUID format";
+pub const NOT_BASE64: &str = "invalid base64";
+pub const NOT_A_DATE: &str = "invalid date";
+pub const NOT_A_TIME: &str = "invalid datetime";
+
+pub fn at_most(most: usize, unit: &str) -> String {
+    format!("must be no more than {most} {unit}")
+}
+
+pub fn not_a_label(pattern: &str) -> String {
+    format!(
+        "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{pattern}')"
+    )
+}
+
+pub fn not_a_subdomain(pattern: &str) -> String {
+    format!(
+        "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{pattern}')"
+    )
+}
+
+pub fn not_an_old_label(pattern: &str) -> String {
+    format!(
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '{pattern}')"
+    )
+}
+
+pub fn not_a_label_value(pattern: &str) -> String {
+    format!(
+        "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '{pattern}')"
+    )
+}
+
+/// What the parts of a qualified name consist of.
+fn name_rule(pattern: &str) -> String {
+    format!(
+        "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{pattern}')"
+    )
+}
+
+pub fn not_a_name_part(pattern: &str) -> String {
+    format!("{NAME_PART}{}", name_rule(pattern))
+}
+
+pub fn not_a_qualified_name(pattern: &str) -> String {
+    let rule = name_rule(pattern);
+    format!(
+        "a valid label key {rule} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"
+    )
+}
+
+pub fn not_a_uri(text: &str) -> String {
+    format!("parse \"{text}\": invalid URI for request")
+}
+
+pub const UNEXPECTED_END: &str = "unexpected end of string";
+
+pub fn unknown_clause(verb: char) -> String {
+    format!("could not parse formatting clause: unrecognized formatting clause \"{verb}\"")
+}
+
+pub fn no_argument(index: usize) -> String {
+    format!("index {index} out of range")
+}
+
+pub fn clause_mismatch(expected: &str, given: &str) -> String {
+    format!("error during formatting: {expected}, was given {given}")
+}
+
+pub const INVALID_UTF8: &str = "invalid UTF-8 in bytes, cannot convert to string";

@@ -195,7 +195,7 @@ impl Validation {
         // Gatekeeper takes the message without it where it does not compile.
         let message = message.and_then(|text| check_string(text, environment).ok());
         let fallback = match source.message.trim() {
-            "" => messages::failed(&compiled.text),
+            "" => messages::failed(compiled.text.trim()),
             message => message.to_owned(),
         };
         Ok(Self {
@@ -234,7 +234,7 @@ fn compile_test(
     let expression =
         check_bool(text, environment).map_err(|error| CompileError::at(place, &error))?;
     Ok(Compiled {
-        text: text.trim().to_owned(),
+        text: text.to_owned(),
         expression,
     })
 }
@@ -311,3 +311,6 @@ fn namespace_of(namespace: &Json) -> Json {
     }
     namespace
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,5 +1,7 @@
 //! Parsing of expressions. The parser recurses, and panics on some of what it cannot read.
 
+mod literals;
+
 use std::panic::catch_unwind;
 
 use kube_cel::cel::parser::{Expression, Parser};
@@ -9,7 +11,7 @@ use crate::cel::messages;
 /// The maximum length of an expression in bytes.
 const MAX_LENGTH: usize = 16 * 1024;
 /// The maximum depth of brackets: the parser recurses, many frames for a bracket.
-const MAX_BRACKETS: usize = 250;
+const MAX_BRACKETS: usize = 90;
 /// The stack of the parser in bytes: it recurses over the whole of a chain of operators.
 const STACK: usize = 128 * 1024 * 1024;
 
@@ -25,7 +27,8 @@ pub fn with_syntax<T>(
         return Err(messages::too_deep(MAX_BRACKETS));
     }
     stacker::grow(STACK, || {
-        let parsed = catch_unwind(|| Parser::default().enable_optional_syntax(true).parse(text));
+        let text = literals::normalized(text);
+        let parsed = catch_unwind(|| Parser::default().enable_optional_syntax(true).parse(&text));
         let syntax = parsed
             .map_err(|_| messages::UNREADABLE.to_owned())?
             .map_err(|error| error.to_string().trim().to_owned())?;

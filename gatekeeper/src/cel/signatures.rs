@@ -139,7 +139,7 @@ const FUNCTIONS: &[(&str, &[&str])] = &[
 ];
 
 /// The formats of `format.NAME()`.
-const FORMATS: &[&str] = &[
+pub const FORMATS: &[&str] = &[
     "byte",
     "date",
     "datetime",
@@ -163,7 +163,7 @@ fn letter(letter: char) -> Type {
         'd' => Type::Double,
         'b' => Type::Bool,
         'y' => Type::Bytes,
-        't' => Type::Type,
+        't' => Type::Meta,
         'L' => Type::list(Type::Dyn),
         'l' => Type::list(Type::String),
         'I' => Type::list(Type::Int),

@@ -15,7 +15,7 @@ pub enum Type {
     String,
     Bytes,
     /// A type as a value.
-    Type,
+    Meta,
     List(Box<Self>),
     Map(Box<Self>, Box<Self>),
     Optional(Box<Self>),
@@ -148,8 +148,8 @@ impl Type {
     }
 
     /// The type of either.
-    pub fn join(self, other: Self) -> Self {
-        if self == other { self } else { Self::Dyn }
+    pub fn join(self, other: &Self) -> Self {
+        if self == *other { self } else { Self::Dyn }
     }
 }
 
@@ -164,7 +164,7 @@ impl fmt::Display for Type {
             Self::Double => formatter.write_str("double"),
             Self::String => formatter.write_str("string"),
             Self::Bytes => formatter.write_str("bytes"),
-            Self::Type => formatter.write_str("type"),
+            Self::Meta => formatter.write_str("type"),
             Self::List(of) => write!(formatter, "list({of})"),
             Self::Map(key, value) => write!(formatter, "map({key}, {value})"),
             Self::Optional(of) => write!(formatter, "optional_type({of})"),

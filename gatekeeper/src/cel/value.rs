@@ -21,6 +21,8 @@ pub enum Value<'a> {
     Map(Map<'a>),
     Type(&'static str),
     Optional(Option<Arc<Self>>),
+    /// A named format.
+    Format(&'static str),
     /// A value of the library: a time, a duration, a quantity and the like.
     Foreign(Foreign),
 }
@@ -170,6 +172,7 @@ impl<'a> Value<'a> {
             Self::Map(_) => "map",
             Self::Type(_) => "type",
             Self::Optional(_) => "optional_type",
+            Self::Format(_) => "kubernetes.NamedFormat",
             Self::Foreign(Foreign::Timestamp(_)) => "google.protobuf.Timestamp",
             Self::Foreign(Foreign::Duration(_)) => "google.protobuf.Duration",
             Self::Foreign(Foreign::Opaque(value)) => match value.runtime_type_name() {
@@ -178,7 +181,7 @@ impl<'a> Value<'a> {
                 name if name.ends_with("URL") || name.ends_with("Url") => "kubernetes.URL",
                 name if name.ends_with("Quantity") => "kubernetes.Quantity",
                 name if name.ends_with("Semver") => "kubernetes.Semver",
-                _ => "kubernetes.NamedFormat",
+                _ => "dyn",
             },
             Self::Foreign(_) => "dyn",
         }
@@ -191,7 +194,9 @@ impl<'a> Value<'a> {
             (Self::Bool(one), Value::Bool(other)) => one == other,
             (Self::String(one), Value::String(other)) => one.as_str() == other.as_str(),
             (Self::Bytes(one), Value::Bytes(other)) => one == other,
-            (Self::Type(one), Value::Type(other)) => one == other,
+            (Self::Type(one), Value::Type(other)) | (Self::Format(one), Value::Format(other)) => {
+                one == other
+            }
             (Self::List(one), Value::List(other)) => {
                 one.len() == other.len()
                     && one

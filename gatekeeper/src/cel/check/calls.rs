@@ -2,11 +2,12 @@
 
 use kube_cel::cel::common::ast::{CallExpr, Expr, IdedExpr, LiteralValue};
 
-use super::{Checked, Checker};
+use super::{Checked, Checker, clauses};
 use crate::cel::expression::{Expression, Operator, Select};
 use crate::cel::messages;
 use crate::cel::signatures::{Overload, Result as Returns, overloads};
 use crate::cel::types::{DURATION, TIMESTAMP, Type};
+use crate::cel::value::Value;
 
 impl Checker<'_> {
     pub(super) fn call(&mut self, call: &CallExpr) -> Checked {
@@ -90,7 +91,7 @@ impl Checker<'_> {
             return Err(messages::no_overload("_?_:_", &types));
         }
         let parts = Box::new([*condition, one, other]);
-        Ok((Expression::If(parts), one_type.join(other_type)))
+        Ok((Expression::If(parts), one_type.join(&other_type)))
     }
 
     fn function(
@@ -109,13 +110,17 @@ impl Checker<'_> {
         };
         let was_mixed = self.is_mixed;
         self.is_mixed |= name == "format";
-        let checked: Result<Vec<_>, String> =
-            arguments.iter().map(|one| self.expression(one)).collect();
+        let checked: Result<Vec<_>, String> = match (name, target.as_deref(), arguments) {
+            ("format", Some(Expression::Literal(template)), [list]) => {
+                self.formatted(template.as_str().unwrap_or_default(), list)
+            }
+            _ => arguments.iter().map(|one| self.expression(one)).collect(),
+        };
         self.is_mixed = was_mixed;
         let (arguments, types): (Vec<_>, Vec<_>) = checked?.into_iter().unzip();
         let result = result_type(&overloads, receiver.as_ref(), &types)
             .ok_or_else(|| messages::no_overload(name, &shown(receiver.as_ref(), &types)))?;
-        self.check_constants(name, &arguments)?;
+        check_constants(name, &arguments)?;
         let call = Expression::Call {
             name: name.to_owned(),
             target,
@@ -124,29 +129,55 @@ impl Checker<'_> {
         Ok((call, result))
     }
 
-    /// Literals that can be seen to be wrong.
-    fn check_constants(&self, name: &str, arguments: &[Expression]) -> Result<(), String> {
-        let [.., Expression::Literal(value)] = arguments else {
-            return Ok(());
+    /// The argument of `format`; of a list it can be seen whether it fits the template.
+    fn formatted(
+        &mut self,
+        template: &str,
+        list: &IdedExpr,
+    ) -> Result<Vec<(Expression, Type)>, String> {
+        let elements = match &list.expr {
+            Expr::List(elements) if elements.optional_indices.is_empty() => &elements.elements,
+            _ => return Ok(vec![self.expression(list)?]),
         };
-        let Some(text) = value.as_str() else {
-            return Ok(());
-        };
-        let is_wrong = match name {
-            "matches" => reeve_go_compat::regexp::Regexp::compile(text.as_bytes()).is_err(),
-            "duration" | "timestamp" | "quantity" | "ip" | "cidr" | "url" | "semver" | "int"
-            | "uint" | "double" | "bool"
-                if arguments.len() == 1 =>
-            {
-                crate::cel::evaluate::constant_fails(name, text)
-            }
-            _ => false,
-        };
-        if is_wrong {
-            return Err(messages::invalid_argument(name));
+        let elements: Vec<(&IdedExpr, bool)> = elements.iter().map(|one| (one, false)).collect();
+        let (items, types) = self.elements(&elements)?;
+        if let Some(problem) = clauses::problem(template, &types) {
+            return Err(problem);
         }
-        Ok(())
+        Ok(vec![(Expression::List(items), Type::list(Type::Dyn))])
     }
+}
+
+/// Literals that can be seen to be wrong.
+fn check_constants(name: &str, arguments: &[Expression]) -> Result<(), String> {
+    let is_negative = match arguments {
+        [Expression::Negate(of)] => matches!(**of, Expression::Literal(_)),
+        [Expression::Literal(Value::Int(value))] => *value < 0,
+        _ => false,
+    };
+    if name == "uint" && is_negative {
+        return Err(messages::invalid_argument(name));
+    }
+    let [.., Expression::Literal(value)] = arguments else {
+        return Ok(());
+    };
+    let Some(text) = value.as_str() else {
+        return Ok(());
+    };
+    let is_wrong = match name {
+        "matches" => reeve_go_compat::regexp::Regexp::compile(text.as_bytes()).is_err(),
+        "duration" | "timestamp" | "quantity" | "ip" | "cidr" | "url" | "semver" | "int"
+        | "uint" | "double" | "bool"
+            if arguments.len() == 1 =>
+        {
+            crate::cel::evaluate::constant_fails(name, text)
+        }
+        _ => false,
+    };
+    if is_wrong {
+        return Err(messages::invalid_argument(name));
+    }
+    Ok(())
 }
 
 fn shown(receiver: Option<&Type>, arguments: &[Type]) -> String {
@@ -162,7 +193,7 @@ fn result_type(
 ) -> Option<Type> {
     let mut found: Option<Type> = None;
     for overload in overloads {
-        let receives = match (&overload.receiver, receiver) {
+        let has_receiver = match (&overload.receiver, receiver) {
             (Some(wanted), Some(given)) => wanted.fits(given),
             (None, None) => true,
             _ => false,
@@ -173,10 +204,10 @@ fn result_type(
                 .iter()
                 .zip(arguments)
                 .all(|(wanted, given)| wanted.fits(given));
-        if receives && takes {
+        if has_receiver && takes {
             let returned = returned(&overload.result, receiver, arguments);
             found = Some(match found {
-                Some(other) => other.join(returned),
+                Some(other) => other.join(&returned),
                 None => returned,
             });
         }
@@ -251,7 +282,7 @@ fn arithmetic_type(left: &Type, right: &Type, has: impl Fn(&Type) -> bool) -> Op
 fn added_type(left: &Type, right: &Type) -> Option<Type> {
     match (left, right) {
         (Type::List(one), Type::List(other)) if one.fits(other) => {
-            Some(Type::list((**one).clone().join((**other).clone())))
+            Some(Type::list((**one).clone().join(other)))
         }
         (Type::List(_), Type::Dyn) | (Type::Dyn, Type::List(_)) => Some(Type::list(Type::Dyn)),
         (one, other)

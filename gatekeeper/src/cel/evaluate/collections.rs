@@ -29,11 +29,7 @@ pub fn call<'a>(name: &str, all: &[&Value<'a>]) -> Option<Evaluated<'a>> {
         (_, [Value::List(list)]) => return of_list(name, list, all),
         (
             "sum" | "min" | "max" | "isSorted" | "distinct" | "reverse" | "sort" | "slice"
-            | "flatten",
-            _,
-        ) => Err(EvalError::no_overload_for(name, all)),
-        (
-            "first" | "last" | "lists.range" | "sets.contains" | "sets.equivalent"
+            | "flatten" | "first" | "last" | "lists.range" | "sets.contains" | "sets.equivalent"
             | "sets.intersects",
             _,
         ) => Err(EvalError::no_overload_for(name, all)),
@@ -75,8 +71,9 @@ fn of_list<'a>(name: &str, list: &List<'a>, all: &[&Value<'a>]) -> Option<Evalua
         }
         "first" => Ok(list.get(0).map_or(Value::Optional(None), Value::some)),
         "last" => {
-            let last = list.len().checked_sub(1).and_then(|last| list.get(last));
-            Ok(last.map_or(Value::Optional(None), Value::some))
+            let end = list.len().checked_sub(1);
+            let found = end.and_then(|end| list.get(end));
+            Ok(found.map_or(Value::Optional(None), Value::some))
         }
         _ => return None,
     })

@@ -7,6 +7,7 @@ use reeve_go_compat::printing::shortest_float;
 use reeve_go_compat::strconv::{parse_float, parse_int, parse_uint};
 
 use crate::cel::error::{EvalError, Evaluated};
+use crate::cel::messages;
 use crate::cel::value::Value;
 
 /// Calls the function if it is a conversion that needs no library.
@@ -115,13 +116,12 @@ fn string<'a>(value: &Value<'a>) -> Option<Evaluated<'a>> {
         Value::Int(value) => value.to_string(),
         Value::UInt(value) => value.to_string(),
         Value::Double(value) => shortest_float(*value),
-        Value::Bytes(bytes) => match std::str::from_utf8(bytes) {
-            Ok(text) => text.to_owned(),
-            Err(_) => {
-                let text = "invalid UTF-8 in bytes, cannot convert to string";
-                return Some(Err(EvalError::new(text)));
-            }
-        },
+        Value::Bytes(bytes) => {
+            let Ok(text) = std::str::from_utf8(bytes) else {
+                return Some(Err(EvalError::new(messages::INVALID_UTF8)));
+            };
+            text.to_owned()
+        }
         Value::Foreign(value) => return time_text(value).map(|text| Ok(Value::text(text))),
         other => return Some(Err(no_overload("string", other))),
     };

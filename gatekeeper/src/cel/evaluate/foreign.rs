@@ -131,7 +131,7 @@ fn to_foreign(value: &Value<'_>) -> Option<Foreign> {
             Foreign::Opaque(Arc::new(OptionalValue::of(to_foreign(held)?)))
         }
         Value::Foreign(value) => value.clone(),
-        Value::Type(_) => return None,
+        Value::Type(_) | Value::Format(_) => return None,
     })
 }
 

@@ -1,11 +1,15 @@
 //! `format`: texts of values by clauses as `%s` and `%.2f`.
 
+use std::fmt::Write as _;
+
 use kube_cel::cel::Value as Foreign;
 use reeve_go_compat::printing::shortest_float;
 
 use super::conversions::time_text;
 use super::strings::quote;
+use crate::cel::check::clause_name;
 use crate::cel::error::{EvalError, Evaluated};
+use crate::cel::messages;
 use crate::cel::value::{List, Value};
 
 /// The places of `%f` and `%e` unless the clause has some.
@@ -44,7 +48,7 @@ pub fn format<'a>(all: &[&Value<'a>]) -> Evaluated<'a> {
             places = Some(given);
         }
         let Some(verb) = characters.next() else {
-            return Err(EvalError::new("unexpected end of string"));
+            return Err(EvalError::new(messages::UNEXPECTED_END));
         };
         text.push_str(&clause(verb, places, arguments, next)?);
         next += 1;
@@ -61,40 +65,23 @@ fn clause(
     arguments: &List<'_>,
     index: usize,
 ) -> Result<String, EvalError> {
-    if !"sdfeboxX".contains(verb) {
-        return Err(EvalError::new(format!(
-            "could not parse formatting clause: unrecognized formatting clause \"{verb}\""
-        )));
-    }
+    let Some(expected) = clause_name(verb) else {
+        return Err(EvalError::new(messages::unknown_clause(verb)));
+    };
     let Some(value) = arguments.get(index) else {
-        return Err(EvalError::new(format!("index {index} out of range")));
+        return Err(EvalError::new(messages::no_argument(index)));
     };
     let formatted = match verb {
         's' => top_string(&value),
         'd' => decimal(&value),
-        'f' => number(&value).map(|number| fixed(number, places.unwrap_or(PLACES))),
-        'e' => number(&value).map(|number| scientific(number, places.unwrap_or(PLACES))),
+        'f' => number(&value).map(|number| grouped(&fixed(number, places.unwrap_or(PLACES)))),
+        // Kubernetes ignores the places of this one.
+        'e' => number(&value).map(|number| scientific(number, PLACES)),
         'b' => binary(&value),
         'o' => octal(&value),
         _ => hexadecimal(&value, verb == 'X'),
     };
-    formatted.ok_or_else(|| {
-        let expected = match verb {
-            's' => {
-                "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
-            }
-            'd' => "decimal clause can only be used on integers",
-            'f' => "fixed-point clause can only be used on doubles",
-            'e' => "scientific clause can only be used on doubles",
-            'b' => "only integers and bools can be formatted as binary",
-            'o' => "octal clause can only be used on integers",
-            _ => "only integers, byte buffers, and strings can be formatted as hex",
-        };
-        EvalError::new(format!(
-            "error during formatting: {expected}, was given {}",
-            value.type_name()
-        ))
-    })
+    formatted.ok_or_else(|| EvalError::new(messages::clause_mismatch(expected, value.type_name())))
 }
 
 fn top_string(value: &Value<'_>) -> Option<String> {
@@ -138,7 +125,7 @@ fn inner(value: &Value<'_>) -> Option<String> {
         Value::Foreign(value @ Foreign::Timestamp(_)) => {
             format!("timestamp({})", quote(&time_text(value)?))
         }
-        Value::Foreign(_) | Value::Optional(_) => return None,
+        Value::Foreign(_) | Value::Optional(_) | Value::Format(_) => return None,
     })
 }
 
@@ -198,7 +185,8 @@ fn rounded(digits: &[u8], keep: usize) -> (Vec<u8>, bool) {
     let is_odd = kept.last().is_some_and(|last| last % 2 == 1);
     let rounds_up = match rest {
         [] => false,
-        [5] => is_odd,
+        // Where no digit is left, it is rounded up.
+        [5] => is_odd || kept.iter().all(|digit| *digit == 0),
         [first, ..] => *first >= 5,
     };
     if !rounds_up {
@@ -239,6 +227,26 @@ fn fixed(number: f64, places: usize) -> String {
         return format!("{sign}{integer}");
     }
     format!("{sign}{integer}.{fraction}")
+}
+
+/// With a comma after thousands.
+fn grouped(number: &str) -> String {
+    let (whole, fraction) = number.split_at(number.find('.').unwrap_or(number.len()));
+    let (sign, whole) = match whole.strip_prefix('-') {
+        Some(whole) => ("-", whole),
+        None => ("", whole),
+    };
+    if !whole.bytes().all(|byte| byte.is_ascii_digit()) {
+        return number.to_owned();
+    }
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    format!("{sign}{grouped}{fraction}")
 }
 
 fn scientific(number: f64, places: usize) -> String {
@@ -300,18 +308,20 @@ fn signed(value: i64, show: impl Fn(u64) -> String) -> String {
 }
 
 fn hexadecimal(value: &Value<'_>, is_upper: bool) -> Option<String> {
-    let bytes = |bytes: &[u8]| {
-        bytes
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect::<String>()
-    };
     let text = match value {
         Value::Int(value) => signed(*value, |magnitude| format!("{magnitude:x}")),
         Value::UInt(value) => format!("{value:x}"),
-        Value::String(text) => bytes(text.as_str().as_bytes()),
-        Value::Bytes(value) => bytes(value),
+        Value::String(text) => bytes_in_hex(text.as_str().as_bytes()),
+        Value::Bytes(value) => bytes_in_hex(value),
         _ => return None,
     };
     Some(if is_upper { text.to_uppercase() } else { text })
+}
+
+fn bytes_in_hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing to a string does not fail.
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
 }

@@ -1,6 +1,6 @@
 //! Calls of functions.
 
-use super::{Evaluator, collections, conversions, foreign, format, strings};
+use super::{Evaluator, collections, conversions, foreign, format, formats, strings, versions};
 use crate::cel::error::{EvalError, Evaluated};
 use crate::cel::expression::Expression;
 use crate::cel::value::Value;
@@ -32,28 +32,9 @@ impl<'a> Evaluator<'_, 'a> {
             "type" => Value::Type(all.first().map_or("null_type", |one| one.type_name())),
             "format" => format::format(&all)?,
             "size" => size(&all)?,
-            _ => self.dispatch(name, target.is_some(), &all)?,
+            _ => dispatch(name, target.is_some(), &all)?,
         };
         self.made(value)
-    }
-
-    fn dispatch(&self, name: &str, is_method: bool, all: &[&Value<'a>]) -> Evaluated<'a> {
-        if let Some(result) = strings::call(name, all) {
-            return result;
-        }
-        if let Some(result) = collections::call(name, all) {
-            return result;
-        }
-        if let Some(result) = conversions::call(name, all) {
-            return result;
-        }
-        if let Some(result) = optional(name, all) {
-            return result;
-        }
-        match all {
-            [target, rest @ ..] if is_method => foreign::call(name, Some(*target), rest),
-            _ => foreign::call(name, None, all),
-        }
     }
 
     /// Charges for what a function goes through.
@@ -89,6 +70,31 @@ impl<'a> Evaluator<'_, 'a> {
             _ => all().map(length).sum(),
         };
         self.scope.spend(units)
+    }
+}
+
+fn dispatch<'a>(name: &str, is_method: bool, all: &[&Value<'a>]) -> Evaluated<'a> {
+    if let Some(result) = strings::call(name, all) {
+        return result;
+    }
+    if let Some(result) = collections::call(name, all) {
+        return result;
+    }
+    if let Some(result) = conversions::call(name, all) {
+        return result;
+    }
+    if let Some(result) = optional(name, all) {
+        return result;
+    }
+    if let Some(result) = formats::call(name, all) {
+        return result;
+    }
+    if let Some(result) = versions::call(name, all) {
+        return result;
+    }
+    match all {
+        [target, rest @ ..] if is_method => foreign::call(name, Some(*target), rest),
+        _ => foreign::call(name, None, all),
     }
 }
 
@@ -137,6 +143,6 @@ fn is_zero(value: &Value<'_>) -> bool {
         Value::List(list) => list.len() == 0,
         Value::Map(map) => map.len() == 0,
         Value::Optional(held) => held.is_none(),
-        Value::Type(_) | Value::Foreign(_) => false,
+        Value::Type(_) | Value::Format(_) | Value::Foreign(_) => false,
     }
 }

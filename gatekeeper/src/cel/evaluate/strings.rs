@@ -29,7 +29,12 @@ pub fn call<'a>(name: &str, all: &[&Value<'a>]) -> Option<Evaluated<'a>> {
 
 fn test<'a>(name: &str, all: &[&Value<'a>]) -> Evaluated<'a> {
     let [Value::String(text), Value::String(other)] = all else {
-        return Err(EvalError::no_overload());
+        let is_text = matches!(all.first(), Some(Value::String(_)));
+        return Err(if name == "matches" && !is_text {
+            EvalError::no_overload_of(name)
+        } else {
+            EvalError::no_overload()
+        });
     };
     let (text, other) = (text.as_str(), other.as_str());
     Ok(Value::Bool(match name {
@@ -143,13 +148,17 @@ pub fn quote(text: &str) -> String {
     quoted
 }
 
-fn limit(value: Option<&&Value<'_>>) -> Option<Option<usize>> {
+/// How often at most; always if it is not given or negative.
+fn limit(value: Option<&&Value<'_>>) -> Result<Option<usize>, NotANumber> {
     match value {
-        None => Some(None),
-        Some(Value::Int(limit)) => Some(usize::try_from(*limit).ok()),
-        Some(_) => None,
+        None => Ok(None),
+        Some(Value::Int(limit)) => Ok(usize::try_from(*limit).ok()),
+        Some(_) => Err(NotANumber),
     }
 }
+
+/// A limit of another type.
+struct NotANumber;
 
 fn replace<'a>(all: &[&Value<'a>]) -> Evaluated<'a> {
     let mismatch = || EvalError::no_overload_for("replace", all);
@@ -162,7 +171,7 @@ fn replace<'a>(all: &[&Value<'a>]) -> Evaluated<'a> {
     else {
         return Err(mismatch());
     };
-    let limit = limit(rest.first()).ok_or_else(mismatch)?;
+    let limit = limit(rest.first()).map_err(|_| mismatch())?;
     let (text, from, to) = (text.as_str(), from.as_str(), to.as_str());
     let times = if from.is_empty() {
         text.chars().count() + 1
@@ -185,7 +194,7 @@ fn split<'a>(all: &[&Value<'a>]) -> Evaluated<'a> {
     let [Value::String(text), Value::String(separator), rest @ ..] = all else {
         return Err(mismatch());
     };
-    let limit = limit(rest.first()).ok_or_else(mismatch)?;
+    let limit = limit(rest.first()).map_err(|_| mismatch())?;
     let (text, separator) = (text.as_str(), separator.as_str());
     let parts: Vec<Value<'a>> = match (limit, separator) {
         (Some(0), _) => Vec::new(),
@@ -234,7 +243,7 @@ fn find<'a>(name: &str, all: &[&Value<'a>]) -> Evaluated<'a> {
     let [Value::String(text), Value::String(pattern), rest @ ..] = all else {
         return Err(EvalError::no_overload());
     };
-    let limit = limit(rest.first()).ok_or_else(mismatch)?;
+    let limit = limit(rest.first()).map_err(|_| mismatch())?;
     let pattern = Regexp::compile(pattern.as_str().as_bytes());
     let pattern = pattern.map_err(|error| EvalError::new(format!("Illegal regex: {error}")))?;
     let text = text.as_str().as_bytes();
