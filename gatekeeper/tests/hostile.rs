@@ -1,5 +1,7 @@
 //! Templates that mean harm: they are refused or stopped, and others are not affected.
 
+#![allow(clippy::unwrap_used)] // a test says what failed
+
 mod support;
 
 use std::time::{Duration, Instant};
@@ -81,44 +83,40 @@ fn long_chains_are_harmless(#[case] first: &str, #[case] next: &str) {
 #[test]
 fn long_chain_of_rules_is_harmless() {
     for length in [100, 1_500, 20_000] {
-        let mut rules = String::from("r0(x) = x { true }\n");
+        let mut rules = vec!["r0(x) = x { true }".to_owned()];
         for index in 1..length {
-            rules += &format!("r{index}(x) = y {{ y := r{}(x) }}\n", index - 1);
+            rules.push(format!("r{index}(x) = y {{ y := r{}(x) }}", index - 1));
         }
+        let rules = rules.join("\n");
         is_harmless(&with_rules(&rules, &format!("y := r{}(1)", length - 1)));
     }
 }
 
 #[rstest]
-#[case::concat("concat(\"\", [s, s])")]
-#[case::sprintf("sprintf(\"%v%v\", [s, s])")]
-#[case::replace("replace(s, \"a\", \"aa\")")]
-#[case::array("array.concat([s], [s])")]
-#[case::urls("urlquery.encode(s)")]
-#[case::hexadecimal("hex.encode(s)")]
-#[case::json("json.marshal([s, s])")]
+#[case::concat("concat(\"\", [@, @])")]
+#[case::sprintf("sprintf(\"%v%v\", [@, @])")]
+#[case::replace("replace(@, \"a\", \"aa\")")]
+#[case::array("array.concat([@], [@])")]
+#[case::urls("urlquery.encode(@)")]
+#[case::hexadecimal("hex.encode(@)")]
+#[case::json("json.marshal([@, @])")]
 #[case::products("to_number(\"123456789\") * 1")]
 fn doubling_ends_within_the_limits(#[case] step: &str) {
-    let mut statements = String::from("s0 := \"a%a\"");
+    let mut statements = vec!["s0 := \"a%a\"".to_owned()];
     for index in 0..45 {
-        let step = step
-            .replace('s', &format!("s{index}"))
-            .replace(&format!("s{index}printf"), "sprintf");
-        let step = step.replace(
-            &format!("j{}on.mar{}hal", format!("s{index}"), format!("s{index}")),
-            "json.marshal",
-        );
-        statements += &format!("; s{} := {step}", index + 1);
+        let step = step.replace('@', &format!("s{index}"));
+        statements.push(format!("s{} := {step}", index + 1));
     }
-    is_harmless(&with_rules("", &statements));
+    is_harmless(&with_rules("", &statements.join("; ")));
 }
 
 #[test]
 fn squares_of_squares_are_stopped() {
-    let mut statements = String::from("s0 := 123456789");
+    let mut statements = vec!["s0 := 123456789".to_owned()];
     for index in 0..45 {
-        statements += &format!("; s{} := s{index} * s{index}", index + 1);
+        statements.push(format!("s{} := s{index} * s{index}", index + 1));
     }
+    let statements = statements.join("; ");
     let mut client = load(&rego_template(&with_rules("", &statements))).unwrap();
     client
         .add_constraint(&constraint("probe", json!({})))

@@ -1,6 +1,8 @@
 //! Functions of texts whose results are otherwise in the engine.
 
 use reeve_go_compat::runes;
+use std::fmt::Write;
+
 use regorus::Value;
 
 use super::{call, charge, charged};
@@ -45,7 +47,7 @@ pub fn marshal(args: &[Value]) -> anyhow::Result<Value> {
         for rune in text.chars() {
             match rune {
                 '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                    out.push_str(&format!("\\u{:04x}", u32::from(rune)));
+                    let _ = write!(out, "\\u{:04x}", u32::from(rune));
                 }
                 other => out.push(other),
             }
