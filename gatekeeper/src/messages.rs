@@ -446,3 +446,6 @@ pub fn unsupported_function(name: &str) -> String {
 pub fn unknown_review_field(path: &str) -> String {
     format!("strict decoding error: unknown field \"{path}\"")
 }
+
+pub const IF_NOT_IMPORTED: &str =
+    "rego_parse_error: `if` is a keyword only after `import future.keywords.if`";

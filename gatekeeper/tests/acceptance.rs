@@ -473,6 +473,32 @@ fn gk_110_scoped_constraint_is_evaluated_only_at_its_points() {
 }
 
 #[test]
+fn prints_are_left_out() {
+    let messages = messages_of(
+        "package probe\nviolation[{\"msg\": \"m\"}] { print(input.review.object.absent, \"x\"); print() }",
+        pod("p"),
+    );
+    assert_eq!(messages, ["m"]);
+}
+
+#[test]
+fn gk_103_if_without_its_import_is_refused() {
+    let error = load(&rego_template(
+        "package probe\nviolation[{\"msg\": \"m\"}] if { true }",
+    ))
+    .unwrap_err();
+    assert!(
+        error.message.contains("template:2: rego_parse_error: `if`"),
+        "{error}"
+    );
+    let messages = messages_of(
+        "package probe\nviolation[{\"msg\": \"m\"}] { not input.review.object.if }",
+        pod("p"),
+    );
+    assert_eq!(messages, ["m"]);
+}
+
+#[test]
 fn client_and_review_are_shared_by_threads() {
     fn is_shared<T: Send + Sync>() {}
     is_shared::<Client>();

@@ -236,13 +236,14 @@ pub fn is_unsupported(name: &str) -> bool {
     NAMES.contains(&name) || GROUPS.iter().any(|group| name.starts_with(group))
 }
 
-/// Adds all functions to an engine.
-pub fn register(engine: &mut Engine) -> anyhow::Result<()> {
-    for (name, arguments, function) in OWN.iter().copied() {
+/// Adds the functions whose names are in the sources to an engine. Each costs time whenever the engine is cloned.
+pub fn register(engine: &mut Engine, sources: &[(String, String)]) -> anyhow::Result<()> {
+    let is_used = |name: &str| sources.iter().any(|(_, source)| source.contains(name));
+    for (name, arguments, function) in OWN.iter().copied().filter(|(name, _, _)| is_used(name)) {
         let extension = move |args: Vec<Value>| function(&args);
         engine.add_extension(name.to_owned(), arguments, Box::new(extension))?;
     }
-    for name in CHARGED {
+    for name in CHARGED.into_iter().filter(|name| is_used(name)) {
         let Some((_, arguments)) = BUILTINS.get(name) else {
             continue;
         };

@@ -158,6 +158,28 @@ fn repeat_heads(tokens: &[Token<'_>], insertions: &mut Vec<(usize, String)>) {
     }
 }
 
+/// The line of an `if` that is no keyword for want of an import: the parser would go on with it as a name.
+pub fn if_without_import(source: &str, tokens: &[Token<'_>]) -> Option<usize> {
+    if source.contains("future.keywords") || source.contains("rego.v1") {
+        return None;
+    }
+    let mut depth = 0_usize;
+    let mut previous: Option<&Token<'_>> = None;
+    for token in tokens {
+        let is_name = previous.is_some_and(|one| one.is("."));
+        if depth == 0 && token.is_word("if") && !is_name {
+            return Some(token.line);
+        }
+        match token.text {
+            "(" | "[" | "{" if token.is(token.text) => depth += 1,
+            ")" | "]" | "}" if token.is(token.text) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        previous = Some(token);
+    }
+    None
+}
+
 /// The line of a rule body that version 1 of the language would begin with `if`.
 pub fn body_without_if(tokens: &[Token<'_>]) -> Option<usize> {
     let mut depth = 0_usize;

@@ -123,6 +123,13 @@ impl Program {
                 let message = messages::invalid_template(messages::errors_occurred(&[error]));
                 return Err(CompileError { message });
             }
+            if source.version == RegoVersion::V0
+                && let Some(line) = lexical::if_without_import(&text, &tokens)
+            {
+                let error = format!("{name}:{line}: {}", messages::IF_NOT_IMPORTED);
+                let message = messages::invalid_template(messages::errors_occurred(&[error]));
+                return Err(CompileError { message });
+            }
             let text = lexical::rewrite(&text, &tokens);
             let module = syntax::parse(&name, &text, source.version, limits)?;
             all_facts.push(facts::of_module(&module));
@@ -142,7 +149,7 @@ impl Program {
             limit: limits.time,
             check_interval: NonZeroU32::new(16).unwrap_or(NonZeroU32::MIN),
         });
-        builtins::register(&mut engine).map_err(internal)?;
+        builtins::register(&mut engine, &rewritten).map_err(internal)?;
         for (name, text) in rewritten {
             engine.add_policy(name, text).map_err(internal)?;
         }

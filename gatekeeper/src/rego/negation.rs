@@ -131,6 +131,14 @@ impl Rewriter<'_> {
             Literal::NotExpr { expr, .. } => {
                 edits.extend(self.negated(expr.as_ref(), &mut moved));
             }
+            Literal::Expr { span, expr } if self.is_print(expr.as_ref()) => {
+                // What a template prints goes nowhere, and is not even made.
+                edits = vec![Edit {
+                    start: at(span.start),
+                    end: at(span.end),
+                    text: "true".to_owned(),
+                }];
+            }
             Literal::Every { domain, query, .. } => {
                 edits.extend(self.plain(domain.as_ref()));
                 edits.extend(self.query(query.as_ref(), true));
@@ -148,6 +156,14 @@ impl Rewriter<'_> {
             }
         }
         (edits, moved)
+    }
+
+    fn is_print(&self, expr: &Expr) -> bool {
+        let Expr::Call { fcn, .. } = expr else {
+            return false;
+        };
+        let is_name = matches!(fcn.as_ref(), Expr::Var { span, .. } if span.text() == "print");
+        is_name && !self.globals.contains("print")
     }
 
     /// The edits inside of an expression that is not negated.
