@@ -228,3 +228,33 @@ pub fn expansion_no_source(path: &str, parent: &str) -> String {
 pub fn expansion_depth(limit: usize) -> String {
     format!("maximum recursion depth of {limit} reached: the expansion does not end")
 }
+
+pub const MISSING_VIOLATION: &str = "missing required rules: [violation]";
+
+pub fn lib_package(package: &str) -> String {
+    format!("the package of a lib must begin with lib: \"{package}\"")
+}
+
+pub fn bad_import(path: &str) -> String {
+    format!("bad import: \"{path}\"")
+}
+
+pub fn disallowed_ref(text: &str) -> String {
+    format!("disallowed ref {text}")
+}
+
+pub fn undefined_function(name: &str) -> String {
+    format!("undefined function {name}")
+}
+
+pub fn arity(name: &str, have: usize, wanted: usize) -> String {
+    format!("{name}: arity mismatch: have {have} arguments, want {wanted}")
+}
+
+pub fn recursion(rule: &str, way: &str) -> String {
+    format!("rule {rule} is recursive: {way}")
+}
+
+pub fn calls_too_deep(levels: usize, limit: usize) -> String {
+    format!("rules call each other {levels} levels deep, more than the {limit} that are allowed")
+}

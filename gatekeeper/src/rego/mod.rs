@@ -1,5 +1,15 @@
 //! Templates for the engine `Rego`: compiled once, evaluated on prepared engines (GK-103, GK-104).
 
+mod builtins;
+mod facts;
+mod fault;
+mod guard;
+mod lexical;
+mod lint;
+mod negation;
+mod scan;
+mod sprintf;
+mod syntax;
 mod text;
 mod value;
 
@@ -9,6 +19,7 @@ use std::time::Duration;
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, Value};
 
+use self::lint::Checked;
 use crate::Json;
 use crate::messages;
 use crate::template::{RegoSource, RegoVersion};
@@ -37,7 +48,7 @@ impl Default for Limits {
             violations: 10_000,
             output_bytes: 4 << 20,
             source_bytes: 1 << 20,
-            nesting: 100,
+            nesting: 32,
         }
     }
 }
@@ -67,60 +78,112 @@ pub struct Finding {
     pub details: Json,
 }
 
+/// What a level of nested calls and expressions takes of the stack, at most.
+const STACK_PER_LEVEL: usize = 32 << 10;
+/// What an evaluation takes of the stack besides.
+const STACK: usize = 512 << 10;
+
 /// The compiled source of a template.
 #[derive(Clone, Debug)]
 pub struct Program {
     engine: Engine,
     rule: String,
     limits: Limits,
-    is_referential: bool,
+    checked: Checked,
 }
 
 impl Program {
     /// Compiles a source.
     pub fn compile(source: &RegoSource, limits: &Limits) -> Result<Self, CompileError> {
+        // Parsing and checking call themselves as deep as the source is nested, which has been limited before.
+        stacker::maybe_grow(4 << 20, 16 << 20, || Self::compiled(source, limits))
+    }
+
+    fn compiled(source: &RegoSource, limits: &Limits) -> Result<Self, CompileError> {
+        let mut modules = vec![("template".to_owned(), source.rego.as_str())];
+        for (index, lib) in source.libs.iter().enumerate() {
+            modules.push((format!("libs[{index}]"), lib.as_str()));
+        }
+        let mut all_facts = Vec::new();
+        let mut rewritten = Vec::new();
+        for (name, text) in modules {
+            guard::check_length(text, limits)?;
+            let tokens = scan::tokens(text);
+            guard::check_nesting(&tokens, limits)?;
+            let text = lexical::rewrite(text, &tokens);
+            let module = syntax::parse(&name, &text, source.version, limits)?;
+            all_facts.push(facts::of_module(&module));
+            rewritten.push((name, negation::rewrite(&text, &module)));
+        }
+        let checked = lint::check(&all_facts)?;
+        let internal = |error: anyhow::Error| CompileError {
+            message: fault::parse_error("template", &error.to_string()),
+        };
         let mut engine = Engine::new();
         engine.set_rego_v0(source.version == RegoVersion::V0);
-        let package = engine
-            .add_policy("template".to_owned(), source.rego.clone())
-            .map_err(|error| CompileError {
-                message: error.to_string(),
-            })?;
-        for (index, lib) in source.libs.iter().enumerate() {
-            engine
-                .add_policy(format!("lib{index}"), lib.clone())
-                .map_err(|error| CompileError {
-                    message: error.to_string(),
-                })?;
-        }
+        engine.set_policy_length_config(syntax::length_config(limits));
         engine.set_strict_builtin_errors(false);
         engine.set_execution_timer_config(ExecutionTimerConfig {
             limit: limits.time,
-            check_interval: NonZeroU32::MIN,
+            check_interval: NonZeroU32::new(16).unwrap_or(NonZeroU32::MIN),
         });
-        Ok(Self {
+        builtins::register(&mut engine).map_err(internal)?;
+        for (name, text) in rewritten {
+            engine.add_policy(name, text).map_err(internal)?;
+        }
+        let package = all_facts.first().map(|facts| facts.package.as_str());
+        let mut program = Self {
             engine,
-            rule: format!("{package}.violation"),
+            rule: format!("data.{}.violation", package.unwrap_or_default()),
             limits: *limits,
-            is_referential: source.rego.contains("data.inventory"),
-        })
+            checked,
+        };
+        program.prepare()?;
+        Ok(program)
+    }
+
+    /// Evaluates once without input: clones of a prepared engine need no analysis. What only an input can make right is no
+    /// error here.
+    fn prepare(&mut self) -> Result<(), CompileError> {
+        self.engine.set_input(Value::new_object());
+        let rule = self.rule.clone();
+        let engine = &mut self.engine;
+        let result = on_stack(&self.checked, || {
+            builtins::begin_evaluation();
+            engine.eval_rule(rule)
+        });
+        let unsafe_variable = result
+            .err()
+            .and_then(|error| fault::unsafe_variable(&error.to_string()));
+        match unsafe_variable {
+            Some(message) => Err(CompileError { message }),
+            None => Ok(()),
+        }
     }
 
     /// Whether it reads `data.inventory`.
     pub fn is_referential(&self) -> bool {
-        self.is_referential
+        self.checked.is_referential
+    }
+
+    /// Whether its result depends on nothing but constraint and object.
+    pub fn is_pure(&self) -> bool {
+        self.checked.is_pure
     }
 
     /// The same program with an inventory.
     pub(crate) fn with_inventory(&self, inventory: Value) -> Result<Self, EvaluationError> {
         let mut program = self.clone();
+        let fail = |error: &dyn std::fmt::Display| EvaluationError {
+            message: error.to_string(),
+        };
         let data = value::object([("inventory", inventory)]);
+        program.engine.clear_data();
         program
             .engine
             .add_data(data)
-            .map_err(|error| EvaluationError {
-                message: error.to_string(),
-            })?;
+            .map_err(|error| fail(&error))?;
+        program.prepare().map_err(|error| fail(&error))?;
         Ok(program)
     }
 
@@ -135,11 +198,13 @@ impl Program {
             ("review", review.clone()),
             ("parameters", parameters.clone()),
         ]));
-        let result = engine
-            .eval_rule(self.rule.clone())
-            .map_err(|error| EvaluationError {
-                message: error.to_string(),
-            })?;
+        let result = on_stack(&self.checked, || {
+            builtins::begin_evaluation();
+            engine.eval_rule(self.rule.clone())
+        });
+        let result = result.map_err(|error| EvaluationError {
+            message: fault::evaluation_error(&error, &self.limits),
+        })?;
         self.findings(&result)
     }
 
@@ -171,6 +236,12 @@ impl Program {
         findings.sort_by(|a, b| a.message.cmp(&b.message));
         Ok(findings)
     }
+}
+
+/// Runs on a stack that is large enough for the deepest calls.
+fn on_stack<T>(checked: &Checked, evaluate: impl FnOnce() -> T) -> T {
+    let need = STACK + checked.levels.saturating_mul(STACK_PER_LEVEL);
+    stacker::maybe_grow(need, need, evaluate)
 }
 
 /// An element without `msg` is ignored.

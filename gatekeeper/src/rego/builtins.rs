@@ -1,0 +1,434 @@
+//! Functions that the engine lacks, has otherwise, or that could give more than an evaluation may.
+
+use std::cell::Cell;
+use std::sync::LazyLock;
+
+use regorus::unstable::{BUILTINS, Expr, Ref, Span};
+use regorus::{Engine, Source, Value};
+
+use super::sprintf::sprintf;
+use crate::messages;
+
+/// The function that multiplications are rewritten to: products of products grow beyond any memory.
+pub const MULTIPLY: &str = "__multiply";
+/// Functions whose results are not those of their arguments.
+pub const IMPURE: [&str; 6] = [
+    "time.now_ns",
+    "rand.intn",
+    "uuid.rfc4122",
+    "external_data",
+    "opa.runtime",
+    "http.send",
+];
+
+/// What all functions of one evaluation may make, in bytes.
+const BUDGET: usize = 64 << 20;
+/// The longest text that is searched with a pattern.
+const PATTERN_TEXT: usize = 1 << 20;
+/// The longest whole number that is multiplied, in bits.
+const NUMBER_BITS: u64 = 1 << 20;
+
+/// Functions of the engine whose results may be long.
+const CHARGED: [&str; 47] = [
+    "array.concat",
+    "array.reverse",
+    "array.slice",
+    "base64.encode",
+    "base64url.encode",
+    "base64url.encode_no_pad",
+    "bits.lsh",
+    "concat",
+    "format_int",
+    "glob.match",
+    "glob.quote_meta",
+    "hex.encode",
+    "indexof_n",
+    "intersection",
+    "json.filter",
+    "json.marshal",
+    "json.marshal_with_options",
+    "json.patch",
+    "json.remove",
+    "json.unmarshal",
+    "lower",
+    "numbers.range",
+    "numbers.range_step",
+    "object.filter",
+    "object.keys",
+    "object.remove",
+    "object.union",
+    "object.union_n",
+    "regex.find_all_string_submatch_n",
+    "regex.find_n",
+    "regex.match",
+    "regex.replace",
+    "regex.split",
+    "replace",
+    "sort",
+    "split",
+    "strings.replace_n",
+    "strings.reverse",
+    "substring",
+    "trim",
+    "trim_left",
+    "trim_right",
+    "trim_space",
+    "union",
+    "upper",
+    "urlquery.encode",
+    "yaml.marshal",
+];
+
+thread_local! {
+    /// What the functions of the evaluation on this thread have made so far.
+    static MADE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Begins the account of an evaluation.
+pub fn begin_evaluation() {
+    MADE.set(0);
+}
+
+fn charge(bytes: usize) -> anyhow::Result<()> {
+    let made = MADE.get().saturating_add(bytes);
+    MADE.set(made);
+    if made > BUDGET {
+        anyhow::bail!(messages::TEXT_TOO_LONG);
+    }
+    Ok(())
+}
+
+/// How many arguments a function takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arity {
+    /// This many.
+    Exact(usize),
+    /// Any number.
+    Any,
+}
+
+/// How many arguments a function takes; none when there is no such function.
+pub fn arguments(name: &str) -> Option<Arity> {
+    if name == "print" {
+        return Some(Arity::Any);
+    }
+    let own = OWN.iter().find(|(own, _, _)| *own == name);
+    if let Some((_, arguments, _)) = own {
+        return Some(Arity::Exact(usize::from(*arguments)));
+    }
+    let (_, arguments) = BUILTINS.get(name)?;
+    Some(Arity::Exact(usize::from(*arguments)))
+}
+
+type Function = fn(&[Value]) -> anyhow::Result<Value>;
+
+/// Our own functions, with the number of their arguments.
+const OWN: [(&str, u8, Function); 16] = [
+    (MULTIPLY, 2, multiply),
+    ("all", 1, |args| Ok(quantified(args, true))),
+    ("any", 1, |args| Ok(quantified(args, false))),
+    ("cast_array", 1, cast_array),
+    ("cast_boolean", 1, |args| {
+        cast(args, |value| matches!(value, Value::Bool(_)))
+    }),
+    ("cast_null", 1, |args| {
+        cast(args, |value| matches!(value, Value::Null))
+    }),
+    ("cast_object", 1, |args| {
+        cast(args, |value| matches!(value, Value::Object(_)))
+    }),
+    ("cast_set", 1, cast_set),
+    ("cast_string", 1, |args| {
+        cast(args, |value| matches!(value, Value::String(_)))
+    }),
+    ("external_data", 1, |_| {
+        anyhow::bail!(messages::EXTERNAL_DATA)
+    }),
+    ("net.cidr_intersects", 2, cidr_intersects),
+    ("net.cidr_overlap", 2, |args| {
+        call("net.cidr_contains", args)
+    }),
+    ("re_match", 2, |args| charged("regex.match", args)),
+    ("set_diff", 2, set_diff),
+    ("sprintf", 2, formatted),
+    ("strings.count", 2, count_of_text),
+];
+
+/// Adds all functions to an engine.
+pub fn register(engine: &mut Engine) -> anyhow::Result<()> {
+    for (name, arguments, function) in OWN {
+        let extension = move |args: Vec<Value>| function(&args);
+        engine.add_extension(name.to_owned(), arguments, Box::new(extension))?;
+    }
+    for name in CHARGED {
+        let Some((_, arguments)) = BUILTINS.get(name) else {
+            continue;
+        };
+        let extension = move |args: Vec<Value>| charged(name, &args);
+        engine.add_extension(name.to_owned(), *arguments, Box::new(extension))?;
+    }
+    Ok(())
+}
+
+/// The functions of the engine want the expressions of their arguments, for errors that nobody sees.
+static PLACEHOLDERS: LazyLock<Option<(Span, Vec<Ref<Expr>>)>> = LazyLock::new(|| {
+    let source = Source::from_contents("function".to_owned(), String::new()).ok()?;
+    let span = Span {
+        source,
+        line: 1,
+        col: 1,
+        start: 0,
+        end: 0,
+    };
+    let expr = || {
+        Ref::new(Expr::Null {
+            span: span.clone(),
+            value: Value::Null,
+            eidx: 0,
+        })
+    };
+    let exprs = (0..8).map(|_| expr()).collect();
+    Some((span.clone(), exprs))
+});
+
+/// Calls a function of the engine. Its errors make it undefined, but for limits.
+fn call(name: &str, args: &[Value]) -> anyhow::Result<Value> {
+    let Some((function, _)) = BUILTINS.get(name) else {
+        return Ok(Value::Undefined);
+    };
+    let Some((span, exprs)) = PLACEHOLDERS.as_ref() else {
+        return Ok(Value::Undefined);
+    };
+    let exprs = exprs.get(..args.len()).unwrap_or_default();
+    match function(span, exprs, args, false) {
+        Ok(value) => Ok(value),
+        Err(error) if error.downcast_ref::<regorus::LimitError>().is_some() => Err(error),
+        Err(_) => Ok(Value::Undefined),
+    }
+}
+
+/// Calls a function of the engine whose result counts.
+fn charged(name: &str, args: &[Value]) -> anyhow::Result<Value> {
+    charge(estimate(name, args))?;
+    let result = call(name, args)?;
+    charge(size(&result))?;
+    Ok(result)
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::String(text) => text.len(),
+        Value::Array(list) => list.len().saturating_mul(size_of::<Value>()),
+        Value::Set(set) => set.len().saturating_mul(64),
+        Value::Object(object) => object.len().saturating_mul(96),
+        _ => 0,
+    }
+}
+
+fn text(value: Option<&Value>) -> &str {
+    match value {
+        Some(Value::String(text)) => text,
+        _ => "",
+    }
+}
+
+fn whole(value: Option<&Value>) -> i64 {
+    value
+        .and_then(|value| value.as_i64().ok())
+        .unwrap_or_default()
+}
+
+/// What a result may take that is longer than all arguments together.
+fn estimate(name: &str, args: &[Value]) -> usize {
+    let of = |index: usize| text(args.get(index));
+    let count = |text: &str, part: &str| {
+        if part.is_empty() {
+            text.len() + 1
+        } else {
+            text.matches(part).count()
+        }
+    };
+    match name {
+        "replace" => count(of(0), of(1)).saturating_mul(of(2).len()),
+        "regex.replace" if of(0).len() <= PATTERN_TEXT => {
+            let matches = of(0).len() + 1;
+            // A short replacement cannot make the result long; a long one may be put between all characters.
+            matches.saturating_mul(of(2).len())
+        }
+        "regex.match" | "regex.split" | "regex.find_n" | "regex.find_all_string_submatch_n" => {
+            let text = of(1);
+            if text.len() > PATTERN_TEXT {
+                usize::MAX
+            } else {
+                0
+            }
+        }
+        "regex.replace" => usize::MAX,
+        "concat" => match args.get(1) {
+            Some(Value::Array(list)) => {
+                let texts: usize = list.iter().map(size).fold(0, usize::saturating_add);
+                texts.saturating_add(of(0).len().saturating_mul(list.len()))
+            }
+            Some(Value::Set(set)) => {
+                let texts: usize = set.iter().map(size).fold(0, usize::saturating_add);
+                texts.saturating_add(of(0).len().saturating_mul(set.len()))
+            }
+            _ => 0,
+        },
+        "strings.replace_n" => match args.first() {
+            Some(Value::Object(pairs)) => {
+                let longest = pairs.values().map(size).max().unwrap_or_default();
+                (of(1).len() + 1).saturating_mul(longest)
+            }
+            _ => 0,
+        },
+        "numbers.range" | "numbers.range_step" => {
+            let length = whole(args.get(1)).abs_diff(whole(args.first()));
+            usize::try_from(length)
+                .unwrap_or(usize::MAX)
+                .saturating_mul(size_of::<Value>())
+        }
+        "bits.lsh" => usize::try_from(whole(args.get(1)).max(0)).unwrap_or(usize::MAX) / 8,
+        "array.concat" => args.iter().map(size).fold(0, usize::saturating_add),
+        "urlquery.encode" | "json.marshal" | "json.marshal_with_options" | "yaml.marshal" => args
+            .first()
+            .map_or(0, |value| deep_size(value, &mut 1_000_000)),
+        _ => 0,
+    }
+}
+
+/// The size of a document, as far as `steps` suffice; a shared part counts each time it is printed.
+fn deep_size(value: &Value, steps: &mut usize) -> usize {
+    if *steps == 0 {
+        return usize::MAX;
+    }
+    *steps -= 1;
+    let mut sum = size(value);
+    match value {
+        Value::Array(list) => {
+            for one in list.iter() {
+                sum = sum.saturating_add(deep_size(one, steps));
+            }
+        }
+        Value::Set(set) => {
+            for one in set.iter() {
+                sum = sum.saturating_add(deep_size(one, steps));
+            }
+        }
+        Value::Object(object) => {
+            for (key, one) in object.iter() {
+                sum = sum.saturating_add(deep_size(key, steps));
+                sum = sum.saturating_add(deep_size(one, steps));
+            }
+        }
+        _ => {}
+    }
+    sum
+}
+
+fn formatted(args: &[Value]) -> anyhow::Result<Value> {
+    let (Some(Value::String(format)), Some(Value::Array(operands))) = (args.first(), args.get(1))
+    else {
+        return Ok(Value::Undefined);
+    };
+    let operands: Vec<Value> = operands.iter().cloned().collect();
+    let steps = &mut 1_000_000;
+    let operands_size: usize = operands
+        .iter()
+        .map(|value| deep_size(value, steps))
+        .fold(0, usize::saturating_add);
+    charge(operands_size)?;
+    let Some(text) = sprintf(format, &operands, BUDGET) else {
+        anyhow::bail!(messages::TEXT_TOO_LONG);
+    };
+    charge(text.len())?;
+    Ok(Value::from(text))
+}
+
+fn multiply(args: &[Value]) -> anyhow::Result<Value> {
+    let (Some(Value::Number(left)), Some(Value::Number(right))) = (args.first(), args.get(1))
+    else {
+        return Ok(Value::Undefined);
+    };
+    let bits = [left, right].map(|one| one.as_big().map_or(0, |big| big.bits()));
+    if bits.into_iter().fold(0, u64::saturating_add) > NUMBER_BITS {
+        anyhow::bail!(messages::TEXT_TOO_LONG);
+    }
+    Ok(left.mul(right).map_or(Value::Undefined, Value::Number))
+}
+
+fn members(value: Option<&Value>) -> Option<Vec<&Value>> {
+    match value? {
+        Value::Array(list) => Some(list.iter().collect()),
+        Value::Set(set) => Some(set.iter_sorted().collect()),
+        _ => None,
+    }
+}
+
+fn quantified(args: &[Value], all: bool) -> Value {
+    let Some(members) = members(args.first()) else {
+        return Value::Undefined;
+    };
+    let is_true = |value: &&Value| matches!(value, Value::Bool(true));
+    Value::from(if all {
+        members.iter().all(is_true)
+    } else {
+        members.iter().any(is_true)
+    })
+}
+
+#[allow(clippy::unnecessary_wraps)] // the functions have one signature
+fn cast(args: &[Value], is_right: impl Fn(&Value) -> bool) -> anyhow::Result<Value> {
+    let value = args.first().filter(|value| is_right(value));
+    Ok(value.cloned().unwrap_or(Value::Undefined))
+}
+
+#[allow(clippy::unnecessary_wraps)] // the functions have one signature
+fn cast_array(args: &[Value]) -> anyhow::Result<Value> {
+    let members = members(args.first());
+    Ok(members.map_or(Value::Undefined, |members| {
+        Value::from(members.into_iter().cloned().collect::<Vec<Value>>())
+    }))
+}
+
+#[allow(clippy::unnecessary_wraps)] // the functions have one signature
+fn cast_set(args: &[Value]) -> anyhow::Result<Value> {
+    let members = members(args.first());
+    Ok(members.map_or(Value::Undefined, |members| {
+        let set: regorus::value::Set = members.into_iter().cloned().collect();
+        set.into()
+    }))
+}
+
+#[allow(clippy::unnecessary_wraps)] // the functions have one signature
+fn set_diff(args: &[Value]) -> anyhow::Result<Value> {
+    let (Some(Value::Set(left)), Some(Value::Set(right))) = (args.first(), args.get(1)) else {
+        return Ok(Value::Undefined);
+    };
+    Ok(left.difference(right).into())
+}
+
+fn cidr_intersects(args: &[Value]) -> anyhow::Result<Value> {
+    let (Some(left), Some(right)) = (args.first(), args.get(1)) else {
+        return Ok(Value::Undefined);
+    };
+    let forth = call("net.cidr_contains", &[left.clone(), right.clone()])?;
+    if forth == Value::from(true) {
+        return Ok(forth);
+    }
+    call("net.cidr_contains", &[right.clone(), left.clone()])
+}
+
+#[allow(clippy::unnecessary_wraps)] // the functions have one signature
+fn count_of_text(args: &[Value]) -> anyhow::Result<Value> {
+    let (Some(Value::String(search)), Some(Value::String(part))) = (args.first(), args.get(1))
+    else {
+        return Ok(Value::Undefined);
+    };
+    let count = if part.is_empty() {
+        search.chars().count() + 1
+    } else {
+        search.matches(&**part).count()
+    };
+    Ok(Value::from(count))
+}
