@@ -14,7 +14,10 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use reeve_fleet::{Access, Fleet, FleetOptions, Foreign, Kubeconfig, Pods, RateLimits, Scratch};
+use reeve_fleet::{
+    Access, Constraints, Fleet, FleetOptions, Foreign, Kubeconfig, Pods, RateLimits, Scratch,
+};
+use reeve_manifests::Object;
 use reeve_report::{FailOn, Output};
 use reeve_runtime::CancellationToken;
 
@@ -78,6 +81,10 @@ pub(crate) struct Args {
     /// Add the contexts to a kubeconfig that Reeve has not written. Its other contexts stay in any case.
     #[arg(long)]
     force: bool,
+    /// Whether the clusters evaluate Gatekeeper's constraints as a Gatekeeper's audit does. auto: if the input names a kind of
+    /// Gatekeeper.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    constraints: AuditConstraints,
     /// Let the controllers keep to the request rates that they have on real clusters. Without this they have none: there
     /// is nobody whom they could be too fast for.
     #[arg(long)]
@@ -116,9 +123,10 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     let logs = args.log.start()?;
     let scratch = Scratch::new();
     let scratch = scratch.context("cannot make a folder for the controllers' kubeconfigs")?;
+    let constraints = args.constraints.of(&read.hub, &planned);
     let fleet = tokio::select! {
         () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
-        fleet = Fleet::start(args.options(scratch.path(), &planned)) => fleet?,
+        fleet = Fleet::start(args.options(scratch.path(), &planned, constraints)) => fleet?,
         never = notice_of_a_long_start(planned.clusters.len()) => match never {},
     };
     let kubeconfig = fleet.kubeconfig()?;
@@ -162,6 +170,28 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     }
 }
 
+/// When the clusters evaluate constraints.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default)]
+enum AuditConstraints {
+    #[default]
+    Auto,
+    On,
+    Off,
+}
+
+impl AuditConstraints {
+    fn of(self, hub: &[Object], planned: &Planned) -> Constraints {
+        match self {
+            Self::On => Constraints::Audited,
+            Self::Off => Constraints::Ignored,
+            Self::Auto => {
+                let of_clusters = planned.objects.iter().flat_map(|(_, objects)| objects);
+                Constraints::needed_by(hub.iter().chain(of_clusters).map(|one| &one.value))
+            }
+        }
+    }
+}
+
 /// Prints that the fleet is still starting, once. Never ends.
 async fn notice_of_a_long_start(clusters: usize) -> Infallible {
     tokio::time::sleep(LONG_START).await;
@@ -185,7 +215,7 @@ impl Args {
         }
     }
 
-    fn options(&self, folder: &Path, planned: &Planned) -> FleetOptions {
+    fn options(&self, folder: &Path, planned: &Planned, constraints: Constraints) -> FleetOptions {
         FleetOptions {
             clusters: planned.clusters.clone(),
             folder: folder.to_owned(),
@@ -201,6 +231,7 @@ impl Args {
             } else {
                 RateLimits::Lifted
             },
+            constraints,
         }
     }
 }

@@ -45,6 +45,41 @@ pub struct FleetOptions {
     pub pods: Pods,
     /// Whether the controllers apply the rate limits of their flags.
     pub limits: RateLimits,
+    /// Whether the clusters evaluate constraints.
+    pub constraints: Constraints,
+}
+
+/// Whether the clusters of a fleet evaluate Gatekeeper's constraints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Constraints {
+    /// They do not have the kinds of Gatekeeper, unless they are given, and nothing evaluates them.
+    #[default]
+    Ignored,
+    /// Every cluster has the kind of constraint templates, and its constraints are audited.
+    Audited,
+}
+
+impl Constraints {
+    /// Whether some of these objects, in which a kind of Gatekeeper may be nested, need constraints to be audited. The
+    /// audit takes each cluster some time and memory that others need not spend.
+    pub fn needed_by<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Self {
+        if objects.into_iter().any(names_gatekeeper) {
+            Self::Audited
+        } else {
+            Self::Ignored
+        }
+    }
+}
+
+fn names_gatekeeper(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.iter().any(|(field, value)| match value {
+            Value::String(text) => field == "apiVersion" && text.contains(".gatekeeper.sh/"),
+            _ => names_gatekeeper(value),
+        }),
+        Value::Array(items) => items.iter().any(names_gatekeeper),
+        _ => false,
+    }
 }
 
 /// Whether other processes reach the servers of a fleet.
@@ -150,6 +185,7 @@ pub struct Fleet {
     pub clusters: Vec<Member>,
     pub(crate) pods: Pods,
     pub(crate) limits: RateLimits,
+    pub(crate) constraints: Constraints,
     pub(crate) activity: Activity,
 }
 
@@ -160,7 +196,7 @@ impl Fleet {
         let open = |path: &PathBuf| Data::open(path, DataKind::Fleet);
         let data = options.data.as_ref().map(open).transpose()?;
         let names = clusters(&options, data.as_ref())?;
-        let (pods, limits) = (options.pods, options.limits);
+        let (pods, limits, constraints) = (options.pods, options.limits, options.constraints);
         let members = Members { options, data };
         let of_placement = placement::crds::crds()?;
         let of_policies = reeve_api::crds::all()?.into_iter();
@@ -200,6 +236,7 @@ impl Fleet {
             clusters,
             pods,
             limits,
+            constraints,
             activity: Activity::default(),
         })
     }

@@ -13,6 +13,10 @@ const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-manifests", &[]),
     ("reeve-report", &[]),
     ("reeve-apiserver", &["reeve-go-compat"]),
+    (
+        "reeve-constraint-audit",
+        &["reeve-gatekeeper", "reeve-runtime"],
+    ),
     ("reeve-gatekeeper", &["reeve-go-compat"]),
     ("reeve-templates-engine", &["reeve-go-compat"]),
     (
@@ -40,6 +44,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
         "reeve-config-policy-controller",
         &[
             "reeve-api",
+            "reeve-constraint-audit",
             "reeve-go-compat",
             "reeve-runtime",
             "reeve-template-reads",
@@ -58,6 +63,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
             "reeve-propagator",
             "reeve-framework-addon",
             "reeve-config-policy-controller",
+            "reeve-constraint-audit",
         ],
     ),
     (
@@ -69,6 +75,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
         &[
             "reeve-api",
             "reeve-fleet",
+            "reeve-gatekeeper",
             "reeve-go-compat",
             "reeve-manifests",
             "reeve-policy-generator",
