@@ -1,4 +1,4 @@
-//! Templates, constraints, inventory, and the review of an object by all of them (GK-113 to GK-116).
+//! Templates, constraints, inventory, and the review of an object by all of them (GK-102, GK-113).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -61,7 +61,7 @@ pub struct Violation {
     pub constraint: ConstraintKey,
     /// The text.
     pub message: String,
-    /// What the template adds, an empty object without; null after an error.
+    /// What a Rego template adds, an empty object without; null for CEL and after an error.
     pub details: Json,
     /// `spec.enforcementAction` of the constraint, `scoped` included.
     pub enforcement_action: String,
@@ -161,10 +161,10 @@ impl Client {
             return Ok(Program::Cel(Box::new(program)));
         }
         let Some(source) = &template.rego else {
-            return Err(TemplateError::ingest(messages::NO_DRIVER.to_owned()));
+            return Err(TemplateError::ingest(messages::no_driver(with_cel)));
         };
         let plain = rego::Program::compile(source, &self.options.limits)
-            .map_err(|error| TemplateError::ingest(messages::could_not_ingest(error)))?;
+            .map_err(|error| TemplateError::ingest(error.message))?;
         let loaded = RwLock::default();
         Ok(Program::Rego(Box::new(Rego { plain, loaded })))
     }
@@ -222,7 +222,9 @@ impl Client {
     /// Validates a constraint and adds it, or replaces it.
     pub fn add_constraint(&mut self, object: &Json) -> Result<ConstraintKey, ConstraintError> {
         let kind = object["kind"].as_str().unwrap_or_default();
-        let Some(entry) = self.templates.get_mut(kind) else {
+        let entry = self.templates.get_mut(kind);
+        // Templates are found by their names, which may have capitals although those of CRDs have none.
+        let Some(entry) = entry.filter(|one| one.template.name == kind.to_lowercase()) else {
             return Err(ConstraintError::NoTemplate(messages::no_template(kind)));
         };
         let constraint = Constraint::parse(object, &entry.template)?;
@@ -368,33 +370,27 @@ impl Client {
         match matched {
             Some(Ok(_)) => {}
             Some(Err(message)) => {
-                return vec![(
-                    message,
-                    Json::Object(serde_json::Map::new()),
-                    Cause::MatchError,
-                )];
+                return vec![(message, Json::Null, Cause::MatchError)];
             }
             None => return Vec::new(),
         }
         match &entry.program {
             Program::Cel(program) => {
-                let request = review.cel_request();
                 let messages = program.evaluate(&cel::Input {
                     object: review.new_object(),
                     old_object: review.old_object(),
-                    request: &request,
-                    namespace_object: namespace,
+                    request: review.cel_request(),
+                    namespace_object: review.namespace_object(),
                     parameters: loaded.constraint.parameters(),
                     constraint: &loaded.constraint.object,
                 });
-                let details = || Json::Object(serde_json::Map::new());
                 let messages = messages.into_iter();
                 messages
-                    .map(|message| (message, details(), Cause::Violation))
+                    .map(|message| (message, Json::Null, Cause::Violation))
                     .collect()
             }
             Program::Rego(rego) => {
-                let document = review.document(namespace);
+                let document = review.document();
                 let result = if rego.plain.is_referential() {
                     self.with_inventory(rego)
                         .and_then(|program| program.evaluate(document, &loaded.parameters))
@@ -427,7 +423,3 @@ impl Client {
         Ok(program)
     }
 }
-
-#[cfg(test)]
-#[path = "client_tests.rs"]
-mod tests;

@@ -57,6 +57,7 @@ impl Constraint {
 
     /// Validates a constraint of a template and fills in defaults.
     pub fn parse(object: &Json, template: &ConstraintTemplate) -> Result<Self, ConstraintError> {
+        check_objects(object)?;
         check_selector(&object["spec"]["match"]["labelSelector"])?;
         check_selector(&object["spec"]["match"]["namespaceSelector"])?;
         check_identity(object, template)?;
@@ -88,8 +89,31 @@ fn invalid(message: String) -> ConstraintError {
     ConstraintError::Invalid(message)
 }
 
+/// Where selectors are looked for, there must be objects.
+fn check_objects(object: &Json) -> Result<(), ConstraintError> {
+    let spec = &object["spec"];
+    let fail = |path: &str, value: &Json| {
+        let go_type = reeve_go_compat::json::go_type(value);
+        let shown = match value {
+            Json::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        Err(invalid(messages::not_an_object(path, &shown, go_type)))
+    };
+    match (spec, &spec["match"]) {
+        (Json::Null, _) | (Json::Object(_), Json::Null | Json::Object(_)) => Ok(()),
+        (Json::Object(_), other) => fail("spec.match.labelSelector", other),
+        (other, _) => fail("spec.match", other),
+    }
+}
+
 /// The path in the texts is the same for both selectors, as upstream's.
 fn check_selector(selector: &Json) -> Result<(), ConstraintError> {
+    for (key, value) in selector["matchLabels"].as_object().into_iter().flatten() {
+        check_label("matchLabels", key, labels::key_errors(key))?;
+        let value = value.as_str().unwrap_or_default();
+        check_label("matchLabels", value, labels::value_errors(value))?;
+    }
     let expressions = selector["matchExpressions"].as_array();
     for (index, expression) in expressions.into_iter().flatten().enumerate() {
         let operator = expression["operator"].as_str().unwrap_or_default();
@@ -98,16 +122,26 @@ fn check_selector(selector: &Json) -> Result<(), ConstraintError> {
             .is_some_and(|values| !values.is_empty());
         match operator {
             "In" | "NotIn" if !has_values => {
-                return Err(invalid(messages::selector_values(index, operator, false)));
+                return Err(invalid(messages::selector_values(index, false)));
             }
             "Exists" | "DoesNotExist" if has_values => {
-                return Err(invalid(messages::selector_values(index, operator, true)));
+                return Err(invalid(messages::selector_values(index, true)));
             }
             "In" | "NotIn" | "Exists" | "DoesNotExist" => {}
             other => return Err(invalid(messages::selector_operator(index, other))),
         }
+        let key = expression["key"].as_str().unwrap_or_default();
+        let path = format!("matchExpressions[{index}].key");
+        check_label(&path, key, labels::key_errors(key))?;
     }
     Ok(())
+}
+
+fn check_label(path: &str, label: &str, errors: Vec<String>) -> Result<(), ConstraintError> {
+    match errors.into_iter().next() {
+        Some(error) => Err(invalid(messages::selector_label(path, label, &error))),
+        None => Ok(()),
+    }
 }
 
 fn check_identity(object: &Json, template: &ConstraintTemplate) -> Result<(), ConstraintError> {
@@ -120,34 +154,34 @@ fn check_identity(object: &Json, template: &ConstraintTemplate) -> Result<(), Co
         return Err(invalid(messages::constraint_kind(kind, &template.kind)));
     }
     if group != CONSTRAINT_GROUP {
-        return Err(invalid(messages::constraint_group(group)));
+        return Err(invalid(messages::constraint_group(name, group)));
     }
     let version = object["apiVersion"].as_str().unwrap_or_default();
     let version = version.rsplit('/').next().unwrap_or_default();
     if !["v1beta1", "v1alpha1"].contains(&version) {
-        return Err(invalid(messages::constraint_version(version)));
+        return Err(invalid(messages::constraint_version(name, version)));
     }
     Ok(())
 }
 
 fn check_scopes(spec: &Json) -> Result<(), ConstraintError> {
     let is_scoped = spec["enforcementAction"].as_str() == Some(crate::enforcement::SCOPED);
-    let has_scopes = spec["scopedEnforcementActions"]
-        .as_array()
-        .is_some_and(|scopes| !scopes.is_empty());
+    let has_scopes = spec["scopedEnforcementActions"].is_array();
     if is_scoped && !has_scopes {
         return Err(invalid(messages::MISSING_SCOPES.to_owned()));
     }
     Ok(())
 }
 
-/// Unknown members of `spec`. Everything else of an object is the API server's.
+/// Unknown members of the object. Those of the metadata are the API server's.
 fn check_unknown(schema: &Json, object: &Json) -> Result<(), ConstraintError> {
-    let known = &schema["properties"]["spec"];
-    let unknown: Vec<String> = schema::unknown_fields(known, &object["spec"])
-        .into_iter()
-        .map(|path| format!("spec.{path}"))
-        .collect();
+    let mut rest = object.clone();
+    if let Some(members) = rest.as_object_mut() {
+        for known in ["apiVersion", "kind", "metadata"] {
+            members.remove(known);
+        }
+    }
+    let unknown = schema::unknown_fields(schema, &rest);
     if unknown.is_empty() {
         return Ok(());
     }

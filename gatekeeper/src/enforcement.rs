@@ -41,7 +41,7 @@ pub const SCOPED: &str = "scoped";
 /// The enforcement actions of a constraint. An unknown action is kept as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Enforcement {
-    /// `spec.enforcementAction`, `deny` where it is absent.
+    /// `spec.enforcementAction`, `deny` where it is absent; an empty one stays.
     pub action: String,
     scopes: Vec<Scope>,
 }
@@ -55,8 +55,7 @@ struct Scope {
 impl Enforcement {
     /// Reads `spec` of a constraint.
     pub fn of_spec(spec: &Json) -> Self {
-        let action = spec["enforcementAction"].as_str().unwrap_or_default();
-        let action = if action.is_empty() { DENY } else { action };
+        let action = spec["enforcementAction"].as_str().unwrap_or(DENY);
         let scopes = spec["scopedEnforcementActions"].as_array();
         let scopes = scopes.into_iter().flatten().map(|scope| Scope {
             action: scope["action"].as_str().unwrap_or_default().to_owned(),
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absent_action_is_deny_at_every_point() {
+    fn gk_110_absent_action_is_deny_at_every_point() {
         let enforcement = Enforcement::of_spec(&json!({}));
         assert_eq!(enforcement.action, DENY);
         assert_eq!(
@@ -121,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn scoped_actions_are_those_of_the_point_and_of_the_asterisk() {
+    fn gk_110_scoped_actions_are_those_of_the_point_and_of_the_asterisk() {
         let enforcement = Enforcement::of_spec(&json!({
             "enforcementAction": "scoped",
             "scopedEnforcementActions": [

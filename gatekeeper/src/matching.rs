@@ -28,6 +28,7 @@ pub struct Target<'a> {
 /// `spec.match`, read once.
 #[derive(Clone, Debug, Default)]
 pub struct Match {
+    is_given: bool,
     kinds: Vec<KindEntry>,
     scope: Option<String>,
     namespaces: Vec<String>,
@@ -87,6 +88,7 @@ impl Match {
             (!text.is_empty()).then(|| text.to_owned())
         };
         Self {
+            is_given: !member.is_null(),
             kinds: list(&member["kinds"])
                 .map(|entry| KindEntry {
                     groups: texts(&entry["apiGroups"]),
@@ -120,6 +122,12 @@ impl Match {
 
     /// Whether the object matches; the error is the text of the violation that rejects it.
     pub fn matches(&self, target: &Target<'_>) -> Result<bool, String> {
+        if !self.is_given {
+            return Ok(true);
+        }
+        if !is_decodable(target.object) {
+            return Err(messages::undecodable_object(&target.object.to_string()));
+        }
         self.decide(target).map_err(|cause| {
             let name = target.object["metadata"]["name"].as_str();
             messages::match_error(name.unwrap_or_default(), &cause)
@@ -225,9 +233,19 @@ pub(crate) fn own_namespace(object: &Json) -> &str {
     object["metadata"]["namespace"].as_str().unwrap_or_default()
 }
 
-/// The group of `apiVersion`, and `kind`.
+/// Whether an object says what it is, so that it can be decoded.
+fn is_decodable(object: &Json) -> bool {
+    let kind = object["kind"].as_str().unwrap_or_default();
+    let version = object["apiVersion"].as_str().unwrap_or_default();
+    !kind.is_empty() && version.matches('/').count() < 2
+}
+
+/// The group of `apiVersion`, and `kind`; both empty where the version is none.
 pub(crate) fn group_and_kind(object: &Json) -> (&str, &str) {
     let version = object["apiVersion"].as_str().unwrap_or_default();
+    if version.matches('/').count() > 1 {
+        return ("", "");
+    }
     let group = version.split_once('/').map_or("", |(group, _)| group);
     (group, object["kind"].as_str().unwrap_or_default())
 }

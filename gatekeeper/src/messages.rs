@@ -2,7 +2,19 @@
 
 use std::fmt::Display;
 
-pub const NO_DRIVER: &str = "No language driver is installed that handles this constraint template";
+use reeve_go_compat::runes::quote;
+
+pub fn no_driver(with_cel: bool) -> String {
+    let drivers = if with_cel {
+        "K8sNativeValidation:1 Rego:2"
+    } else {
+        "Rego:2"
+    };
+    format!(
+        "no language driver is installed that handles this constraint template: available drivers: map[{drivers}], wanted \"\""
+    )
+}
+
 pub const NAMESPACE_UNKNOWN: &str =
     "namespace selector for namespace-scoped object but missing Namespace";
 pub const DELETE_WITHOUT_OLD_OBJECT: &str = "oldObject cannot be nil for DELETE operations";
@@ -11,8 +23,6 @@ pub const MISSING_SCOPES: &str =
 pub const TYPE_OF_FIELD: &str = "Required value: must not be empty for specified object fields";
 pub const TYPE_OF_ITEMS: &str = "Required value: must not be empty for specified array items";
 pub const REVIEW_WITHOUT_REQUEST: &str = "the AdmissionReview has no request";
-pub const REVIEW_WITHOUT_OBJECT: &str =
-    "the request of the AdmissionReview has neither object nor oldObject";
 pub const OBJECT_TOO_DEEP: &str = "the object is nested too deeply to be evaluated";
 pub const EXTERNAL_DATA: &str = "external data is not supported: no provider is ever asked";
 pub const TEXT_TOO_LONG: &str = "the result is longer than an evaluation may produce";
@@ -35,15 +45,57 @@ pub fn source_unknown(name: &str) -> String {
 
 // ---- templates
 
+pub fn invalid_template(cause: impl Display) -> String {
+    format!("invalid ConstraintTemplate: {cause}")
+}
+
 pub fn template_name(name: &str, kind: &str) -> String {
-    format!(
+    let kind = kind.to_lowercase();
+    invalid_template(format!(
         "the ConstraintTemplate's name \"{name}\" is not equal to the lowercase of CRD's Kind: \"{kind}\""
+    ))
+}
+
+pub fn template_kind(name: &str) -> String {
+    invalid_template(format!(
+        "ConstraintTemplate \"{name}\" does not specify CRD Kind"
+    ))
+}
+
+pub fn template_errors(errors: &[String]) -> String {
+    match errors {
+        [one] => invalid_template(one),
+        all => invalid_template(format!("[{}]", all.join(", "))),
+    }
+}
+
+pub fn label_too_long(path: &str, name: &str, is_kind: bool) -> String {
+    name_error(path, name, is_kind, "must be no more than 63 characters")
+}
+
+pub fn no_label(path: &str, name: &str, is_kind: bool) -> String {
+    name_error(
+        path,
+        name,
+        is_kind,
+        "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
     )
 }
 
-pub fn missing_field(path: &str) -> String {
-    format!("{path} is required")
+fn name_error(path: &str, name: &str, is_kind: bool, cause: &str) -> String {
+    let mixed = if is_kind {
+        "may have mixed case, but should otherwise match: "
+    } else {
+        ""
+    };
+    format!("{path}: Invalid value: \"{name}\": {mixed}{cause}")
 }
+
+pub fn no_subdomain(path: &str, name: &str) -> String {
+    format!("{path}: Invalid value: \"{name}\": {SUBDOMAIN}")
+}
+
+pub const SUBDOMAIN: &str = "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 
 pub fn wrong_field(path: &str, wanted: &str) -> String {
     format!("{path} must be {wanted}")
@@ -55,12 +107,16 @@ pub fn not_a_template(api_version: &str, kind: &str) -> String {
     )
 }
 
-pub fn target_count(count: usize) -> String {
-    format!("expected exactly 1 item in targets, got {count}")
+pub fn target_count() -> String {
+    invalid_template("must declare exactly one target")
 }
 
 pub fn unknown_target(target: &str) -> String {
-    format!("target \"{target}\" not recognized; known targets: admission.k8s.gatekeeper.sh")
+    invalid_template(if target.is_empty() {
+        "target name must not be empty".to_owned()
+    } else {
+        format!("target \"{target}\" not recognized, known targets [admission.k8s.gatekeeper.sh]")
+    })
 }
 
 pub fn sync_annotation(cause: impl Display) -> String {
@@ -69,19 +125,17 @@ pub fn sync_annotation(cause: impl Display) -> String {
     )
 }
 
-pub fn operation_not_alone() -> String {
-    "operations must not list \"*\" with others".to_owned()
-}
-
-pub fn unknown_operation(operation: &str) -> String {
-    format!(
-        "operation \"{operation}\" is not supported; supported operations: \"*\", \"CREATE\", \"UPDATE\", \"DELETE\", \"CONNECT\""
-    )
-}
-
 pub fn could_not_ingest(cause: impl Display) -> String {
     format!("Could not ingest Rego: {cause}")
 }
+
+pub fn source_type(member: &str, value: &str, go_type: &str) -> String {
+    format!(
+        ".{member} accessor error: {value} is of the type {go_type}, expected string: while extracting Rego source"
+    )
+}
+
+pub const SOURCE_WITHOUT_REGO: &str = "rego source missing required field: rego";
 
 // ---- constraints
 
@@ -108,19 +162,35 @@ pub fn selector_operator(index: usize, operator: &str) -> String {
     ))
 }
 
-pub fn selector_values(index: usize, operator: &str, none: bool) -> String {
+pub fn selector_values(index: usize, none: bool) -> String {
     let path = format!("spec.labelSelector.matchExpressions[{index}].values");
     invalid_constraint(if none {
-        format!("{path}: Forbidden: may not be specified when `operator` is '{operator}'")
+        format!(
+            "{path}: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+        )
     } else {
         format!("{path}: Required value: must be specified when `operator` is 'In' or 'NotIn'")
     })
 }
 
-pub fn constraint_name(name: &str) -> String {
+pub fn selector_label(path: &str, label: &str, cause: &str) -> String {
     invalid_constraint(format!(
-        "metadata.name: Invalid value: \"{name}\": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')"
+        "spec.labelSelector.{path}: Invalid value: \"{label}\": {cause}"
     ))
+}
+
+pub fn not_an_object(path: &str, value: &str, go_type: &str) -> String {
+    invalid_constraint(format!(
+        ".{path} accessor error: {value} is of the type {go_type}, expected map[string]interface{{}}"
+    ))
+}
+
+pub fn constraint_name(name: &str) -> String {
+    invalid_constraint(if name.is_empty() {
+        "missing metadata.name".to_owned()
+    } else {
+        format!("invalid name: {}", quote(SUBDOMAIN.as_bytes()))
+    })
 }
 
 pub fn constraint_kind(kind: &str, wanted: &str) -> String {
@@ -129,20 +199,21 @@ pub fn constraint_kind(kind: &str, wanted: &str) -> String {
     ))
 }
 
-pub fn constraint_group(group: &str) -> String {
+pub fn constraint_group(name: &str, group: &str) -> String {
     invalid_constraint(format!(
-        "unsupported group \"{group}\"; allowed group: [constraints.gatekeeper.sh]"
+        "wrong API Group for Constraint \"{name}\", got \"{group}\" but need \"constraints.gatekeeper.sh\""
     ))
 }
 
-pub fn constraint_version(version: &str) -> String {
+pub fn constraint_version(name: &str, version: &str) -> String {
     invalid_constraint(format!(
-        "unsupported version \"{version}\"; supported versions: [v1beta1 v1alpha1]"
+        "unsupported version \"{version}\" for Constraint \"{name}\"; supported versions: map[v1alpha1:true v1beta1:true]"
     ))
 }
 
 pub fn no_template(kind: &str) -> String {
-    format!("no ConstraintTemplate for the kind \"{kind}\" of the constraint")
+    let name = kind.to_lowercase();
+    format!("missing ConstraintTemplate: template \"{name}\" not found")
 }
 
 // ---- evaluation
@@ -229,32 +300,149 @@ pub fn expansion_depth(limit: usize) -> String {
     format!("maximum recursion depth of {limit} reached: the expansion does not end")
 }
 
-pub const MISSING_VIOLATION: &str = "missing required rules: [violation]";
+pub const MISSING_VIOLATION: &str =
+    "invalid rego: invalid module: missing required rules: [violation]";
+
+pub fn not_compiled(errors: &[String]) -> String {
+    format!("unable to compile modules: {}", errors_occurred(errors))
+}
+
+/// Several errors in one text, as the compiler prints them.
+pub fn errors_occurred(errors: &[String]) -> String {
+    match errors {
+        [one] => format!("1 error occurred: {one}"),
+        all => format!("{} errors occurred:\n{}", all.len(), all.join("\n")),
+    }
+}
 
 pub fn lib_package(package: &str) -> String {
-    format!("the package of a lib must begin with lib: \"{package}\"")
+    invalid_template(format!(
+        "invalid lib prefix: path data.{package} not found in lib prefixes"
+    ))
 }
 
 pub fn bad_import(path: &str) -> String {
-    format!("bad import: \"{path}\"")
+    invalid_template(format!("invalid import: bad import: \"{path}\""))
 }
 
-pub fn disallowed_ref(text: &str) -> String {
-    format!("disallowed ref {text}")
+pub fn input_import(path: &str) -> String {
+    invalid_template(format!("invalid import: cannot import input: \"{path}\""))
+}
+
+pub fn disallowed_refs(module: &str, texts: &[&str]) -> String {
+    let lines: Vec<String> = texts
+        .iter()
+        .map(|text| format!("disallowed ref {text}\n"))
+        .collect();
+    invalid_template(format!(
+        "invalid data references: check refs failed on module {{{module}}}: errors ({}):\n{}",
+        texts.len(),
+        lines.concat()
+    ))
 }
 
 pub fn undefined_function(name: &str) -> String {
-    format!("undefined function {name}")
+    format!("rego_type_error: undefined function {name}")
+}
+
+pub fn conflicting_rules(rule: &str) -> String {
+    format!("rego_type_error: conflicting rules {rule} found")
+}
+
+pub fn assigned_above(variable: &str) -> String {
+    format!("rego_compile_error: var {variable} assigned above")
+}
+
+pub fn unused(variable: &str) -> String {
+    format!("rego_compile_error: declared var {variable} unused")
+}
+
+pub fn unsafe_variable(variable: &str) -> String {
+    format!("rego_unsafe_var_error: var {variable} is unsafe")
+}
+
+pub fn deprecated(function: &str) -> String {
+    format!("rego_type_error: deprecated built-in function calls in expression: {function}")
+}
+
+/// The query of the library over the rule, with the place that it has there.
+pub fn violation_is_function() -> String {
+    "hooks.hooks_builtin:15: rego_type_error: function data.template.violation[r] used as reference, not called\n\tdata.template.violation[r]\n\t^^^^^^^^^^^^^^^^^^^^^^^\n\thave: (number) => boolean".to_owned()
+}
+
+/// The query of the library over the rule, with the place that it has there.
+pub fn violation_is_boolean() -> String {
+    "hooks.hooks_builtin:15: rego_type_error: undefined ref: data.template.violation[r]\n\tdata.template.violation[r]\n\t^^^^^^^^^^^^^^^^^^^^^^^\n\thave: boolean".to_owned()
 }
 
 pub fn arity(name: &str, have: usize, wanted: usize) -> String {
-    format!("{name}: arity mismatch: have {have} arguments, want {wanted}")
+    format!("rego_type_error: {name}: arity mismatch: have {have} arguments, want {wanted}")
 }
 
 pub fn recursion(rule: &str, way: &str) -> String {
-    format!("rule {rule} is recursive: {way}")
+    format!("rego_recursion_error: rule {rule} is recursive: {way}")
 }
 
 pub fn calls_too_deep(levels: usize, limit: usize) -> String {
     format!("rules call each other {levels} levels deep, more than the {limit} that are allowed")
+}
+
+pub fn undecodable_object(object: &str) -> String {
+    format!(
+        "unable to match constraints: invalid request object: failed to unmarshal gkReview object {object}\n"
+    )
+}
+
+// ---- schemas
+
+pub fn unsupported_type(path: &str, name: &str) -> String {
+    format!(
+        "{path}.type: Unsupported value: \"{name}\": supported values: \"array\", \"boolean\", \"integer\", \"number\", \"object\", \"string\""
+    )
+}
+
+pub fn items_required(path: &str) -> String {
+    format!("{path}.items: Required value: must be specified")
+}
+
+pub fn exclusive_properties(path: &str) -> String {
+    format!(
+        "{path}.additionalProperties: Forbidden: additionalProperties and properties are mutual exclusive"
+    )
+}
+
+pub fn reference_forbidden(path: &str) -> String {
+    format!("{path}.$ref: Forbidden: $ref is not supported")
+}
+
+pub fn unique_items_forbidden(path: &str) -> String {
+    format!(
+        "{path}.uniqueItems: Forbidden: uniqueItems cannot be set to true since the runtime complexity becomes quadratic"
+    )
+}
+
+pub fn not_structural(path: &str) -> String {
+    format!("{path}: Forbidden: must be empty to be structural")
+}
+
+pub fn preserved_int_or_string(path: &str) -> String {
+    format!(
+        "{path}.x-kubernetes-preserve-unknown-fields: Invalid value: true: must be false if x-kubernetes-int-or-string is true"
+    )
+}
+
+pub fn bad_pattern(path: &str, pattern: &str, cause: &str) -> String {
+    format!(
+        "{path}.pattern: Invalid value: \"{pattern}\": must be a valid regular expression, but isn't: {cause}"
+    )
+}
+
+pub const IF_REQUIRED: &str = "rego_parse_error: `if` keyword is required before rule body";
+
+pub fn unsupported_function(name: &str) -> String {
+    format!("rego_type_error: function {name} is not supported")
+}
+
+pub fn unknown_review_field(path: &str) -> String {
+    format!("strict decoding error: unknown field \"{path}\"")
 }

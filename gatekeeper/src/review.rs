@@ -26,6 +26,7 @@ pub struct Review {
     namespace: Option<Json>,
     source: Option<Source>,
     document: OnceLock<Value>,
+    cel_request: OnceLock<Json>,
 }
 
 impl Review {
@@ -33,7 +34,11 @@ impl Review {
     pub fn of_object(object: Json) -> Result<Self, ReviewError> {
         let (group, kind) = group_and_kind(&object);
         let version = object["apiVersion"].as_str().unwrap_or_default();
-        let version = version.rsplit('/').next().unwrap_or_default();
+        let version = if version.matches('/').count() > 1 {
+            ""
+        } else {
+            version.rsplit('/').next().unwrap_or_default()
+        };
         let mut request = json!({
             "uid": "",
             "kind": {"group": group, "version": version, "kind": kind},
@@ -55,6 +60,9 @@ impl Review {
 
     /// Reviews the request of an `AdmissionReview`.
     pub fn of_admission(review: &Json) -> Result<Self, ReviewError> {
+        if let Some(field) = unknown_field(review) {
+            return Err(ReviewError(messages::unknown_review_field(&field)));
+        }
         let Some(request) = review["request"].as_object() else {
             return Err(ReviewError(messages::REVIEW_WITHOUT_REQUEST.to_owned()));
         };
@@ -103,11 +111,11 @@ impl Review {
             let message = messages::DELETE_WITHOUT_OLD_OBJECT;
             return Err(ReviewError(message.to_owned()));
         }
-        if object.is_none() && old_object.is_none() {
-            return Err(ReviewError(messages::REVIEW_WITHOUT_OBJECT.to_owned()));
-        }
         let documents = [object.as_ref(), old_object.as_ref(), Some(&request)];
         if !documents.into_iter().flatten().all(rego::is_shallow) {
+            for document in [object, old_object, Some(request)] {
+                rego::discard(document.unwrap_or_default());
+            }
             return Err(ReviewError(messages::OBJECT_TOO_DEEP.to_owned()));
         }
         Ok(Self {
@@ -118,13 +126,20 @@ impl Review {
             namespace: None,
             source: None,
             document: OnceLock::new(),
+            cel_request: OnceLock::new(),
         })
     }
 
     /// Adds the Namespace of the object.
     #[must_use]
     pub fn with_namespace(mut self, namespace: Option<Json>) -> Self {
-        self.namespace = namespace.filter(rego::is_shallow);
+        self.namespace = match namespace {
+            Some(deep) if !rego::is_shallow(&deep) => {
+                rego::discard(deep);
+                None
+            }
+            namespace => namespace,
+        };
         self.document = OnceLock::new();
         self
     }
@@ -194,8 +209,8 @@ impl Review {
             })
     }
 
-    /// `input.review`, with the Namespace that the caller found unless the review has one.
-    pub(crate) fn document(&self, namespace: Option<&Json>) -> &Value {
+    /// `input.review`.
+    pub(crate) fn document(&self) -> &Value {
         self.document.get_or_init(|| {
             let mut document = rego::to_value(&self.request);
             let of = |object: Option<&Json>| object.map_or(Value::Null, rego::to_value);
@@ -207,7 +222,8 @@ impl Review {
                 };
                 members.insert(Value::from("object"), new);
                 members.insert(Value::from("oldObject"), old);
-                let namespace = of(self.namespace.as_ref().or(namespace));
+                let namespace = self.namespace.as_ref();
+                let namespace = namespace.map_or_else(Value::new_object, rego::to_value);
                 members.insert(Value::from("namespaceObject"), namespace);
             }
             document
@@ -215,7 +231,11 @@ impl Review {
     }
 
     /// `request` of CEL expressions: all members present.
-    pub(crate) fn cel_request(&self) -> Json {
+    pub(crate) fn cel_request(&self) -> &Json {
+        self.cel_request.get_or_init(|| self.complete_request())
+    }
+
+    fn complete_request(&self) -> Json {
         let text = |member: &str| json!(self.request[member].as_str().unwrap_or_default());
         let or = |member: &str, default: &Json| match &self.request[member] {
             Json::Null => default.clone(),
@@ -250,6 +270,39 @@ impl Review {
             "options": self.request["options"].clone(),
         })
     }
+}
+
+/// A member that an `AdmissionReview` does not have: it is decoded strictly.
+fn unknown_field(review: &Json) -> Option<String> {
+    const REVIEW: [&str; 4] = ["apiVersion", "kind", "request", "response"];
+    const REQUEST: [&str; 15] = [
+        "uid",
+        "kind",
+        "resource",
+        "subResource",
+        "requestKind",
+        "requestResource",
+        "requestSubResource",
+        "name",
+        "namespace",
+        "operation",
+        "userInfo",
+        "object",
+        "oldObject",
+        "dryRun",
+        "options",
+    ];
+    let unknown = |value: &Json, known: &[&str]| {
+        let mut names = value
+            .as_object()
+            .into_iter()
+            .flat_map(|members| members.keys());
+        names.find(|name| !known.contains(&name.as_str())).cloned()
+    };
+    unknown(review, &REVIEW).or_else(|| {
+        let name = unknown(&review["request"], &REQUEST)?;
+        Some(format!("request.{name}"))
+    })
 }
 
 #[cfg(test)]

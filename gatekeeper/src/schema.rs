@@ -1,5 +1,6 @@
 //! Schemas of parameters: their own shape, defaults, and checks of values, with the API server's texts.
 
+use reeve_go_compat::regexp::Regexp;
 use reeve_go_compat::strconv;
 use regex::Regex;
 use serde_json::{Map, json};
@@ -31,55 +32,113 @@ fn children<'a>(schema: &'a Json, path: &str) -> Vec<(&'a Json, String, bool)> {
     all
 }
 
-/// Checks that every schema is an object and every type is one that there is.
-pub fn check_shape(schema: &Json, path: &str) -> Result<(), String> {
-    shape(schema, path, 0)
+/// What is wrong with a schema of parameters. Where unknown fields are preserved, no type and no `items` is demanded.
+pub fn shape_errors(schema: &Json, path: &str, is_legacy: bool) -> Vec<String> {
+    let mut errors = Vec::new();
+    let place = Place {
+        type_text: messages::TYPE_OF_FIELD,
+        is_legacy,
+    };
+    shape(schema, path, &place, 0, &mut errors);
+    errors
 }
 
-fn shape(schema: &Json, path: &str, depth: usize) -> Result<(), String> {
+struct Place {
+    type_text: &'static str,
+    is_legacy: bool,
+}
+
+fn shape(schema: &Json, path: &str, place: &Place, depth: usize, errors: &mut Vec<String>) {
     if depth > MAX_DEPTH {
-        return Err(messages::wrong_field(path, "nested less deeply"));
+        errors.push(messages::wrong_field(path, "nested less deeply"));
+        return;
     }
     if !schema.is_object() {
-        return Err(messages::wrong_field(path, "an object: a schema"));
+        errors.push(messages::wrong_field(path, "an object: a schema"));
+        return;
     }
-    match &schema["type"] {
-        Json::Null => {}
-        Json::String(name) if name.is_empty() || TYPES.contains(&name.as_str()) => {}
-        _ => {
-            let wanted = format!("one of {}", TYPES.join(", "));
-            return Err(messages::wrong_field(&format!("{path}.type"), &wanted));
-        }
+    if !schema["$ref"].is_null() {
+        errors.push(messages::reference_forbidden(path));
+        return;
+    }
+    own_shape(schema, path, place, errors);
+    for (child, path, is_item) in children(schema, path) {
+        let place = Place {
+            type_text: if is_item {
+                messages::TYPE_OF_ITEMS
+            } else {
+                messages::TYPE_OF_FIELD
+            },
+            is_legacy: place.is_legacy,
+        };
+        shape(child, &path, &place, depth + 1, errors);
+    }
+}
+
+fn own_shape(schema: &Json, path: &str, place: &Place, errors: &mut Vec<String>) {
+    let name = schema["type"].as_str().unwrap_or_default();
+    let is_typed = !name.is_empty();
+    if !schema["type"].is_null()
+        && (!schema["type"].is_string() || is_typed && !TYPES.contains(&name))
+    {
+        let shown = schema["type"]
+            .as_str()
+            .map_or_else(|| schema["type"].to_string(), str::to_owned);
+        errors.push(messages::unsupported_type(path, &shown));
+        return;
+    }
+    if !is_typed && !flag(schema, PRESERVE) && !flag(schema, INT_OR_STRING) && !place.is_legacy {
+        errors.push(format!("{path}.type: {}", place.type_text));
+    }
+    if flag(schema, PRESERVE) && flag(schema, INT_OR_STRING) {
+        errors.push(messages::preserved_int_or_string(path));
+    }
+    if name == "array" && schema.get("items").is_none() && !place.is_legacy {
+        errors.push(messages::items_required(path));
     }
     if !schema["properties"].is_null() && !schema["properties"].is_object() {
         let path = format!("{path}.properties");
-        return Err(messages::wrong_field(&path, "an object"));
+        errors.push(messages::wrong_field(&path, "an object"));
     }
-    for (child, path, _) in children(schema, path) {
-        shape(child, &path, depth + 1)?;
+    let has_properties = schema["properties"]
+        .as_object()
+        .is_some_and(|all| !all.is_empty());
+    if has_properties && schema.get("additionalProperties").is_some() {
+        errors.push(messages::exclusive_properties(path));
     }
-    Ok(())
+    if flag(schema, "uniqueItems") {
+        errors.push(messages::unique_items_forbidden(path));
+    }
+    if let Some(pattern) = schema["pattern"].as_str()
+        && let Err(error) = Regexp::compile(pattern.as_bytes())
+    {
+        errors.push(messages::bad_pattern(path, pattern, &error.to_string()));
+    }
+    if let Some(default) = schema.get("default") {
+        let found = validate(schema, default).into_iter();
+        errors.extend(found.map(|error| {
+            let text = error.strip_prefix("[].: ").unwrap_or(&error).to_owned();
+            format!("{path}.default: {text}")
+        }));
+    }
+    for junction in ["allOf", "anyOf", "oneOf"] {
+        let all = schema[junction].as_array().into_iter().flatten();
+        for (index, one) in all.enumerate() {
+            junction_shape(one, &format!("{path}.{junction}[{index}]"), errors);
+        }
+    }
+    if schema["not"].is_object() {
+        junction_shape(&schema["not"], &format!("{path}.not"), errors);
+    }
 }
 
-/// Checks that every node has a type, as a structural schema must.
-pub fn check_types(schema: &Json, path: &str) -> Result<(), String> {
-    typed(schema, path, messages::TYPE_OF_FIELD)
-}
-
-fn typed(schema: &Json, path: &str, text: &str) -> Result<(), String> {
-    let is_typed = schema["type"].as_str().is_some_and(|name| !name.is_empty());
-    if !is_typed && !flag(schema, PRESERVE) && !flag(schema, INT_OR_STRING) {
-        return Err(format!("{path}.type: {text}"));
+/// Inside of junctions a structural schema has neither types nor defaults.
+fn junction_shape(schema: &Json, path: &str, errors: &mut Vec<String>) {
+    for member in ["type", "default", "title", "description", "nullable"] {
+        if !schema[member].is_null() {
+            errors.push(messages::not_structural(&format!("{path}.{member}")));
+        }
     }
-    for (child, path, is_item) in children(schema, path) {
-        let text = if is_item {
-            messages::TYPE_OF_ITEMS
-        } else {
-            messages::TYPE_OF_FIELD
-        };
-        typed(child, &path, text)?;
-    }
-    Ok(())
 }
 
 fn flag(schema: &Json, name: &str) -> bool {
@@ -98,7 +157,7 @@ fn preserve(schema: &mut Json) {
     let Some(members) = schema.as_object_mut() else {
         return;
     };
-    if is_object && !members.contains_key(INT_OR_STRING) {
+    if is_object {
         members.insert(PRESERVE.to_owned(), json!(true));
     }
     if let Some(properties) = members.get_mut("properties").and_then(Json::as_object_mut) {
@@ -223,6 +282,12 @@ fn check(schema: &Json, value: &Json, path: &Path, errors: &mut Vec<String>) {
     if let Some(wanted) = wrong_type(schema, value) {
         let name = json!(type_name(value));
         errors.push(path.invalid(&name, &format!("must be of type {wanted}: {name}")));
+        if value.is_number() && wanted == "integer" {
+            errors.push(format!(
+                "[]: Invalid value: \"\": Checked value must be of type integer (default format) in {}",
+                path.0
+            ));
+        }
         return;
     }
     junctions(schema, value, path, errors);
@@ -249,7 +314,6 @@ fn type_name(value: &Json) -> &'static str {
     match value {
         Json::Null => "null",
         Json::Bool(_) => "boolean",
-        Json::Number(number) if is_whole(number) => "integer",
         Json::Number(_) => "number",
         Json::String(_) => "string",
         Json::Array(_) => "array",

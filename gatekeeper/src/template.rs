@@ -2,9 +2,11 @@
 
 mod crd;
 
+use reeve_go_compat::labels;
+
 use crate::messages;
 use crate::schema;
-use crate::{Json, TEMPLATE_GROUP};
+use crate::{CONSTRAINT_GROUP, Json, TEMPLATE_GROUP};
 
 pub(crate) use crd::constraint_schema;
 pub use crd::crd;
@@ -24,7 +26,7 @@ const SYNC_ANNOTATION: &str = "metadata.gatekeeper.sh/requires-sync-data";
 pub struct TemplateError {
     /// The code in `status.byPod[].errors[]`.
     pub code: ErrorCode,
-    /// The text in `status.byPod[].errors[]`.
+    /// What is wrong.
     pub message: String,
 }
 
@@ -51,6 +53,14 @@ impl ErrorCode {
 }
 
 impl TemplateError {
+    /// The text in `status.byPod[].errors[]`, which says what failed.
+    pub fn status_message(&self) -> String {
+        match self.code {
+            ErrorCode::Ingest => messages::could_not_ingest(&self.message),
+            ErrorCode::Create | ErrorCode::Conversion => self.message.clone(),
+        }
+    }
+
     pub(crate) fn create(message: String) -> Self {
         Self {
             code: ErrorCode::Create,
@@ -143,14 +153,15 @@ impl ConstraintTemplate {
         let version = version(object)?;
         let name = text(&object["metadata"]["name"]);
         let kind = text(&object["spec"]["crd"]["spec"]["names"]["kind"]);
-        if name.is_empty() {
-            return Err(missing("metadata.name"));
-        }
         if kind.is_empty() {
-            return Err(missing("spec.crd.spec.names.kind"));
+            return Err(TemplateError::create(messages::template_kind(name)));
         }
         if name.to_lowercase() != kind.to_lowercase() {
             return Err(TemplateError::create(messages::template_name(name, kind)));
+        }
+        let errors = name_errors(kind);
+        if !errors.is_empty() {
+            return Err(TemplateError::create(messages::template_errors(&errors)));
         }
         let target = target(object)?;
         let (rego, cel) = sources(target)?;
@@ -163,7 +174,7 @@ impl ConstraintTemplate {
             version,
             rego,
             cel,
-            operations: operations(target)?,
+            operations: texts(&target["operations"]),
             requires_sync: requires_sync(object)?,
         })
     }
@@ -178,8 +189,36 @@ impl ConstraintTemplate {
     }
 }
 
-fn missing(path: &str) -> TemplateError {
-    TemplateError::create(messages::missing_field(path))
+/// The names of the CRD that are no names.
+fn name_errors(kind: &str) -> Vec<String> {
+    let plural = kind.to_lowercase();
+    let crd = format!("{plural}.{CONSTRAINT_GROUP}");
+    let list = format!("{kind}List");
+    let label = |path: &str, name: &str, is_kind: bool| {
+        let lower = name.to_lowercase();
+        let mut bytes = lower.bytes();
+        let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let is_label = bytes.next().is_some_and(|first| first.is_ascii_lowercase())
+            && bytes.all(|byte| is_inner(byte) || byte == b'-')
+            && lower.bytes().last().is_some_and(is_inner);
+        if lower.len() > 63 {
+            Some(messages::label_too_long(path, name, is_kind))
+        } else {
+            (!is_label).then(|| messages::no_label(path, name, is_kind))
+        }
+    };
+    let subdomain = !labels::is_dns_subdomain(&crd);
+    let subdomain = subdomain.then(|| messages::no_subdomain("metadata.name", &crd));
+    let labels = [
+        label("spec.names.plural", &plural, false),
+        label("spec.names.singular", &plural, false),
+        label("spec.names.kind", kind, true),
+        label("spec.names.listKind", &list, true),
+    ];
+    subdomain
+        .into_iter()
+        .chain(labels.into_iter().flatten())
+        .collect()
 }
 
 fn text(value: &Json) -> &str {
@@ -208,7 +247,7 @@ fn target(object: &Json) -> Result<&Json, TemplateError> {
     let targets = object["spec"]["targets"].as_array();
     let targets = targets.map(Vec::as_slice).unwrap_or_default();
     let [target] = targets else {
-        return Err(TemplateError::create(messages::target_count(targets.len())));
+        return Err(TemplateError::create(messages::target_count()));
     };
     match text(&target["target"]) {
         TARGET => Ok(target),
@@ -226,18 +265,10 @@ fn sources(target: &Json) -> Result<(Option<RegoSource>, Option<Json>), Template
             let message = messages::wrong_field(&path, "an object");
             return Err(TemplateError::create(message));
         }
+        // Of two sources for one engine the first counts.
         match text(&code["engine"]) {
-            REGO_ENGINE => {
-                rego = Some(RegoSource {
-                    rego: text(&source["rego"]).to_owned(),
-                    libs: texts(&source["libs"]),
-                    version: match text(&source["version"]) {
-                        "v1" => RegoVersion::V1,
-                        _ => RegoVersion::V0,
-                    },
-                });
-            }
-            CEL_ENGINE => cel = Some(source.clone()),
+            REGO_ENGINE if rego.is_none() => rego = Some(rego_source(source)?),
+            CEL_ENGINE if cel.is_none() => cel = Some(source.clone()),
             _ => {}
         }
     }
@@ -251,6 +282,29 @@ fn sources(target: &Json) -> Result<(Option<RegoSource>, Option<Json>), Template
         });
     }
     Ok((rego, cel))
+}
+
+fn rego_source(source: &Json) -> Result<RegoSource, TemplateError> {
+    let rego = match &source["rego"] {
+        Json::String(text) => text.clone(),
+        Json::Null => {
+            let message = messages::SOURCE_WITHOUT_REGO.to_owned();
+            return Err(TemplateError::ingest(message));
+        }
+        other => {
+            let go_type = reeve_go_compat::json::go_type(other);
+            let message = messages::source_type("rego", &other.to_string(), go_type);
+            return Err(TemplateError::ingest(message));
+        }
+    };
+    Ok(RegoSource {
+        rego,
+        libs: texts(&source["libs"]),
+        version: match text(&source["version"]) {
+            "v1" => RegoVersion::V1,
+            _ => RegoVersion::V0,
+        },
+    })
 }
 
 fn parameters(object: &Json, version: &str) -> Result<Option<Json>, TemplateError> {
@@ -268,29 +322,19 @@ fn parameters(object: &Json, version: &str) -> Result<Option<Json>, TemplateErro
     let schema = &validation["openAPIV3Schema"];
     if schema.is_null() {
         let preserving = serde_json::json!({"x-kubernetes-preserve-unknown-fields": true});
-        return Ok((is_legacy && !validation.is_null()).then_some(preserving));
+        return Ok(is_legacy.then_some(preserving));
     }
-    schema::check_shape(schema, &format!("{path}.openAPIV3Schema"))
-        .map_err(TemplateError::create)?;
-    if is_legacy {
-        return Ok(Some(schema::preserving(schema)));
-    }
+    let schema = if is_legacy {
+        schema::preserving(schema)
+    } else {
+        schema.clone()
+    };
     let path = "spec.validation.openAPIV3Schema.properties[spec].properties[parameters]";
-    schema::check_types(schema, path).map_err(TemplateError::create)?;
-    Ok(Some(schema.clone()))
-}
-
-fn operations(target: &Json) -> Result<Vec<String>, TemplateError> {
-    let operations = texts(&target["operations"]);
-    let known = ["*", "CREATE", "UPDATE", "DELETE", "CONNECT"];
-    if let Some(unknown) = operations.iter().find(|one| !known.contains(&one.as_str())) {
-        let message = messages::unknown_operation(unknown);
-        return Err(TemplateError::create(message));
+    let errors = schema::shape_errors(&schema, path, is_legacy);
+    if errors.is_empty() {
+        return Ok(Some(schema));
     }
-    if operations.len() > 1 && operations.iter().any(|one| one == "*") {
-        return Err(TemplateError::create(messages::operation_not_alone()));
-    }
-    Ok(operations)
+    Err(TemplateError::create(messages::template_errors(&errors)))
 }
 
 fn requires_sync(object: &Json) -> Result<Vec<Vec<SyncRequirement>>, TemplateError> {

@@ -1,6 +1,15 @@
 //! Functions that the engine lacks, has otherwise, or that could give more than an evaluation may.
 
+mod dates;
+mod globs;
+mod hashes;
+mod networks;
+mod operators;
+mod texts;
+mod uris;
+
 use std::cell::Cell;
+use std::cmp::Ordering;
 use std::sync::LazyLock;
 
 use regorus::unstable::{BUILTINS, Expr, Ref, Span};
@@ -9,8 +18,8 @@ use regorus::{Engine, Source, Value};
 use super::sprintf::sprintf;
 use crate::messages;
 
-/// The function that multiplications are rewritten to: products of products grow beyond any memory.
-pub const MULTIPLY: &str = "__multiply";
+/// The function that texts with expressions in them are rewritten to.
+pub const INTERPOLATE: &str = "__interpolate";
 /// Functions whose results are not those of their arguments.
 pub const IMPURE: [&str; 6] = [
     "time.now_ns",
@@ -25,11 +34,9 @@ pub const IMPURE: [&str; 6] = [
 const BUDGET: usize = 64 << 20;
 /// The longest text that is searched with a pattern.
 const PATTERN_TEXT: usize = 1 << 20;
-/// The longest whole number that is multiplied, in bits.
-const NUMBER_BITS: u64 = 1 << 20;
 
 /// Functions of the engine whose results may be long.
-const CHARGED: [&str; 47] = [
+const CHARGED: [&str; 42] = [
     "array.concat",
     "array.reverse",
     "array.slice",
@@ -40,17 +47,14 @@ const CHARGED: [&str; 47] = [
     "concat",
     "format_int",
     "glob.match",
-    "glob.quote_meta",
     "hex.encode",
     "indexof_n",
     "intersection",
     "json.filter",
-    "json.marshal",
     "json.marshal_with_options",
     "json.patch",
     "json.remove",
     "json.unmarshal",
-    "lower",
     "numbers.range",
     "numbers.range_step",
     "object.filter",
@@ -64,7 +68,6 @@ const CHARGED: [&str; 47] = [
     "regex.replace",
     "regex.split",
     "replace",
-    "sort",
     "split",
     "strings.replace_n",
     "strings.reverse",
@@ -74,7 +77,6 @@ const CHARGED: [&str; 47] = [
     "trim_right",
     "trim_space",
     "union",
-    "upper",
     "urlquery.encode",
     "yaml.marshal",
 ];
@@ -123,9 +125,18 @@ pub fn arguments(name: &str) -> Option<Arity> {
 type Function = fn(&[Value]) -> anyhow::Result<Value>;
 
 /// Our own functions, with the number of their arguments.
-const OWN: [(&str, u8, Function); 16] = [
-    (MULTIPLY, 2, multiply),
+const OWN: &[(&str, u8, Function)] = &[
+    (INTERPOLATE, 1, interpolated),
+    ("__and", 2, operators::and),
+    ("__div", 2, operators::div),
+    ("__minus", 2, operators::minus),
+    ("__mul", 2, operators::mul),
+    ("__or", 2, operators::or),
+    ("__plus", 2, operators::plus),
+    ("__rem", 2, operators::rem),
     ("all", 1, |args| Ok(quantified(args, true))),
+    ("and", 2, operators::and),
+    ("array.flatten", 1, flattened),
     ("any", 1, |args| Ok(quantified(args, false))),
     ("cast_array", 1, cast_array),
     ("cast_boolean", 1, |args| {
@@ -141,22 +152,93 @@ const OWN: [(&str, u8, Function); 16] = [
     ("cast_string", 1, |args| {
         cast(args, |value| matches!(value, Value::String(_)))
     }),
+    ("crypto.hmac.equal", 2, hashes::equal),
+    ("crypto.hmac.md5", 2, hashes::hmac_md5),
+    ("crypto.hmac.sha1", 2, hashes::hmac_sha1),
+    ("crypto.hmac.sha256", 2, hashes::hmac_sha256),
+    ("crypto.hmac.sha512", 2, hashes::hmac_sha512),
+    ("crypto.md5", 1, hashes::md5),
+    ("crypto.sha1", 1, hashes::sha1),
+    ("crypto.sha256", 1, hashes::sha256),
+    ("div", 2, operators::div),
+    ("eq", 2, |args| compared(args, Ordering::is_eq)),
+    ("equal", 2, |args| compared(args, Ordering::is_eq)),
     ("external_data", 1, |_| {
         anyhow::bail!(messages::EXTERNAL_DATA)
     }),
-    ("net.cidr_intersects", 2, cidr_intersects),
+    ("glob.quote_meta", 1, texts::quote_glob),
+    ("gt", 2, |args| compared(args, Ordering::is_gt)),
+    ("gte", 2, |args| compared(args, Ordering::is_ge)),
+    ("json.marshal", 1, texts::marshal),
+    ("lower", 1, texts::lower),
+    ("lt", 2, |args| compared(args, Ordering::is_lt)),
+    ("lte", 2, |args| compared(args, Ordering::is_le)),
+    ("minus", 2, operators::minus),
+    ("mul", 2, operators::mul),
+    ("neq", 2, |args| compared(args, Ordering::is_ne)),
+    ("net.cidr_contains_matches", 2, networks::contains_matches),
+    ("net.cidr_expand", 1, networks::expand),
+    ("net.cidr_intersects", 2, networks::intersects),
+    ("net.cidr_merge", 1, networks::merge),
     ("net.cidr_overlap", 2, |args| {
         call("net.cidr_contains", args)
     }),
+    ("net.lookup_ip_addr", 1, |_| Ok(Value::Undefined)),
+    ("opa.runtime", 0, |_| Ok(Value::new_object())),
+    ("or", 2, operators::or),
+    ("plus", 2, operators::plus),
     ("re_match", 2, |args| charged("regex.match", args)),
+    ("regex.globs_match", 2, globs::intersect),
+    ("regex.template_match", 4, texts::match_template),
+    ("rem", 2, operators::rem),
     ("set_diff", 2, set_diff),
+    ("sort", 1, sorted),
     ("sprintf", 2, formatted),
-    ("strings.count", 2, count_of_text),
+    ("strings.count", 2, texts::count),
+    ("time.add_date", 4, dates::add),
+    ("to_number", 1, texts::to_number),
+    ("upper", 1, texts::upper),
+    ("uri.is_valid", 1, uris::is_valid),
+    ("uri.parse", 1, uris::parse),
+    ("yaml.unmarshal", 1, texts::unmarshal_yaml),
 ];
+
+/// Functions that version 1 of the language has no more.
+pub const DEPRECATED: [&str; 11] = [
+    "all",
+    "any",
+    "cast_array",
+    "cast_boolean",
+    "cast_null",
+    "cast_object",
+    "cast_set",
+    "cast_string",
+    "net.cidr_overlap",
+    "re_match",
+    "set_diff",
+];
+
+/// Whether Open Policy Agent has the function and this room has not.
+pub fn is_unsupported(name: &str) -> bool {
+    const NAMES: [&str; 10] = [
+        "json.match_schema",
+        "json.verify_schema",
+        "net.lookup_ip_addr",
+        "providers.aws.sign_req",
+        "rego.metadata.chain",
+        "rego.metadata.rule",
+        "rego.parse_module",
+        "strings.render_template",
+        "uuid.parse",
+        "internal.print",
+    ];
+    const GROUPS: [&str; 3] = ["crypto.", "graphql.", "io.jwt."];
+    NAMES.contains(&name) || GROUPS.iter().any(|group| name.starts_with(group))
+}
 
 /// Adds all functions to an engine.
 pub fn register(engine: &mut Engine) -> anyhow::Result<()> {
-    for (name, arguments, function) in OWN {
+    for (name, arguments, function) in OWN.iter().copied() {
         let extension = move |args: Vec<Value>| function(&args);
         engine.add_extension(name.to_owned(), arguments, Box::new(extension))?;
     }
@@ -345,16 +427,29 @@ fn formatted(args: &[Value]) -> anyhow::Result<Value> {
     Ok(Value::from(text))
 }
 
-fn multiply(args: &[Value]) -> anyhow::Result<Value> {
-    let (Some(Value::Number(left)), Some(Value::Number(right))) = (args.first(), args.get(1))
-    else {
+fn interpolated(args: &[Value]) -> anyhow::Result<Value> {
+    let mut out = String::new();
+    for part in members(args.first()).into_iter().flatten() {
+        match part {
+            Value::String(text) => out.push_str(text),
+            Value::Set(set) => match set.first() {
+                None => out.push_str("<undefined>"),
+                Some(Value::String(text)) => out.push_str(text),
+                Some(value) => out.push_str(&super::text::of_term(value)),
+            },
+            _ => {}
+        }
+    }
+    charge(out.len())?;
+    Ok(Value::from(out))
+}
+
+#[allow(clippy::unnecessary_wraps)] // the functions have one signature
+fn compared(args: &[Value], is_right: fn(Ordering) -> bool) -> anyhow::Result<Value> {
+    let (Some(left), Some(right)) = (args.first(), args.get(1)) else {
         return Ok(Value::Undefined);
     };
-    let bits = [left, right].map(|one| one.as_big().map_or(0, |big| big.bits()));
-    if bits.into_iter().fold(0, u64::saturating_add) > NUMBER_BITS {
-        anyhow::bail!(messages::TEXT_TOO_LONG);
-    }
-    Ok(left.mul(right).map_or(Value::Undefined, Value::Number))
+    Ok(Value::from(is_right(super::text::compare(left, right))))
 }
 
 fn members(value: Option<&Value>) -> Option<Vec<&Value>> {
@@ -363,6 +458,33 @@ fn members(value: Option<&Value>) -> Option<Vec<&Value>> {
         Value::Set(set) => Some(set.iter_sorted().collect()),
         _ => None,
     }
+}
+
+/// In the order of Open Policy Agent.
+fn sorted(args: &[Value]) -> anyhow::Result<Value> {
+    let Some(mut members) = members(args.first()) else {
+        return Ok(Value::Undefined);
+    };
+    members.sort_by(|one, other| super::text::compare(one, other));
+    let members: Vec<Value> = members.into_iter().cloned().collect();
+    charge(members.len().saturating_mul(size_of::<Value>()))?;
+    Ok(Value::from(members))
+}
+
+/// The members of lists in a list in their place, one level deep.
+fn flattened(args: &[Value]) -> anyhow::Result<Value> {
+    let Some(Value::Array(list)) = args.first() else {
+        return Ok(Value::Undefined);
+    };
+    let mut all = Vec::new();
+    for one in list.iter() {
+        match one {
+            Value::Array(inner) => all.extend(inner.iter().cloned()),
+            other => all.push(other.clone()),
+        }
+    }
+    charge(all.len().saturating_mul(size_of::<Value>()))?;
+    Ok(Value::from(all))
 }
 
 fn quantified(args: &[Value], all: bool) -> Value {
@@ -406,29 +528,4 @@ fn set_diff(args: &[Value]) -> anyhow::Result<Value> {
         return Ok(Value::Undefined);
     };
     Ok(left.difference(right).into())
-}
-
-fn cidr_intersects(args: &[Value]) -> anyhow::Result<Value> {
-    let (Some(left), Some(right)) = (args.first(), args.get(1)) else {
-        return Ok(Value::Undefined);
-    };
-    let forth = call("net.cidr_contains", &[left.clone(), right.clone()])?;
-    if forth == Value::from(true) {
-        return Ok(forth);
-    }
-    call("net.cidr_contains", &[right.clone(), left.clone()])
-}
-
-#[allow(clippy::unnecessary_wraps)] // the functions have one signature
-fn count_of_text(args: &[Value]) -> anyhow::Result<Value> {
-    let (Some(Value::String(search)), Some(Value::String(part))) = (args.first(), args.get(1))
-    else {
-        return Ok(Value::Undefined);
-    };
-    let count = if part.is_empty() {
-        search.chars().count() + 1
-    } else {
-        search.matches(&**part).count()
-    };
-    Ok(Value::from(count))
 }

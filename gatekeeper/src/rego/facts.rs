@@ -2,9 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use regorus::unstable::{AssignOp, Expr, Import, Literal, LiteralStmt, Module, Query, Rule, Span};
+use regorus::unstable::{
+    AssignOp, Expr, Import, Literal, LiteralStmt, Module, Query, Rule, RuleHead,
+};
 
-use super::syntax::{self, Path, children};
+use super::syntax::{self, Path, children, place};
+use super::variables;
 
 /// A use of something, and where.
 #[derive(Clone, Debug)]
@@ -28,11 +31,48 @@ pub struct RuleFacts {
     pub uses: Vec<Use>,
     /// How deep its expressions and queries are nested.
     pub depth: usize,
+    /// Where it is defined, in their order.
+    pub places: Vec<String>,
+    /// What its definitions make.
+    pub shapes: BTreeSet<Shape>,
+    /// Compile errors of its own, with their places.
+    pub errors: Vec<String>,
+}
+
+/// What a definition of a rule makes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Shape {
+    /// One value.
+    Value,
+    /// True, nothing else: a value that is no set.
+    Flag,
+    /// A member of a set.
+    Set,
+    /// A member of an object.
+    Object,
+    /// The result of a function.
+    Function,
+}
+
+fn shape(rule: &Rule) -> Shape {
+    match rule {
+        Rule::Default { args, .. } if !args.is_empty() => Shape::Function,
+        Rule::Default { .. } => Shape::Flag,
+        Rule::Spec { head, .. } => match head {
+            RuleHead::Func { .. } => Shape::Function,
+            RuleHead::Set { .. } => Shape::Set,
+            RuleHead::Compr { refr, .. } if syntax::is_reference(refr.as_ref()) => Shape::Object,
+            RuleHead::Compr { assign: None, .. } => Shape::Flag,
+            RuleHead::Compr { .. } => Shape::Value,
+        },
+    }
 }
 
 /// The facts of a module.
 #[derive(Clone, Debug)]
 pub struct ModuleFacts {
+    /// The name in error texts.
+    pub name: String,
     /// The package, `lib.helpers`.
     pub package: String,
     /// The rules, by name within the package.
@@ -62,6 +102,7 @@ pub fn of_module(module: &Module) -> ModuleFacts {
         }
     }
     let mut facts = ModuleFacts {
+        name: module.package.span.source.file().clone(),
         package,
         rules: BTreeMap::new(),
         imports,
@@ -84,7 +125,13 @@ pub fn of_module(module: &Module) -> ModuleFacts {
         };
         let arguments = collector.rule(rule.as_ref());
         let (uses, depth) = (collector.uses, collector.deepest);
+        let errors = variables::errors(rule.as_ref(), &|name| {
+            names.contains(name) || facts.imports.contains_key(name)
+        });
         let entry = facts.rules.entry(name).or_default();
+        entry.errors.extend(errors);
+        entry.places.push(place(rule.span()));
+        entry.shapes.insert(shape(rule.as_ref()));
         entry.uses.extend(uses);
         entry.depth = entry.depth.max(depth);
         entry.arguments = entry.arguments.or(arguments);
@@ -95,10 +142,6 @@ pub fn of_module(module: &Module) -> ModuleFacts {
 fn rule_name(rule: &Rule) -> Option<String> {
     let path = syntax::path(syntax::parts(rule).head)?;
     Some(path.root)
-}
-
-fn place(span: &Span) -> String {
-    format!("{}:{}", span.source.file(), span.line)
 }
 
 struct Collector<'a> {

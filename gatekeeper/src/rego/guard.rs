@@ -7,7 +7,7 @@ use crate::messages;
 /// Brackets inside of each other. The parser reads the content of a bracket twice, so each level doubles its time.
 const PARSER_STEPS: u64 = 4 << 20;
 /// How deep expressions are nested, by brackets and by operators: each operator of a chain is one level.
-const LEVELS: usize = 200;
+const LEVELS: usize = 1_000;
 
 /// Checks the length of a source.
 pub fn check_length(source: &str, limits: &Limits) -> Result<(), CompileError> {

@@ -8,6 +8,7 @@ pub fn rewrite(source: &str, tokens: &[Token<'_>]) -> String {
     let mut insertions: Vec<(usize, String)> = Vec::new();
     separate_statements(tokens, &mut insertions);
     repeat_heads(tokens, &mut insertions);
+    enclose_domains(tokens, &mut insertions);
     insertions.sort_by_key(|(position, _)| *position);
     let mut out = String::with_capacity(source.len() + 64);
     let mut from = 0;
@@ -47,6 +48,66 @@ fn separate_statements(tokens: &[Token<'_>], insertions: &mut Vec<(usize, String
     }
 }
 
+/// The parser takes the braces of a domain for those of the body: `every x in {1, 2} { … }`.
+fn enclose_domains(tokens: &[Token<'_>], insertions: &mut Vec<(usize, String)>) {
+    for (index, token) in tokens.iter().enumerate() {
+        if !token.is_word("every") {
+            continue;
+        }
+        let rest = tokens.iter().skip(index + 1).take(6);
+        let names = rest.take_while(|one| !one.is_word("in")).count();
+        let first = index + names + 2;
+        if !tokens.get(first).is_some_and(|one| one.is("{")) {
+            continue;
+        }
+        if let Some(last) = closing(tokens, first) {
+            let begin = tokens.get(first).map_or(0, |one| one.start);
+            insertions.push((begin, "(".to_owned()));
+            insertions.push((last, ")".to_owned()));
+        }
+    }
+}
+
+/// Where the bracket that opens at a token is closed: the position behind it.
+fn closing(tokens: &[Token<'_>], first: usize) -> Option<usize> {
+    let mut depth = 0_usize;
+    for token in tokens.iter().skip(first) {
+        match token.text {
+            "(" | "[" | "{" if token.is(token.text) => depth += 1,
+            ")" | "]" | "}" if token.is(token.text) => {
+                depth = depth.checked_sub(1)?;
+                if depth == 0 {
+                    return Some(token.end());
+                }
+            }
+            _ => {}
+        }
+    }
+    None
+}
+
+/// Blanks imports that say the same as one before: Open Policy Agent takes them.
+pub fn without_repeated_imports(source: &str) -> String {
+    let mut seen = Vec::new();
+    let mut out = String::with_capacity(source.len());
+    for line in source.split_inclusive('\n') {
+        let statement = line.split('#').next().unwrap_or_default().trim();
+        let is_import = statement.starts_with("import ") && !statement.contains(';');
+        if is_import && seen.contains(&statement) {
+            out.push_str(
+                line.get(line.trim_end_matches(['\n', '\r']).len()..)
+                    .unwrap_or_default(),
+            );
+            continue;
+        }
+        if is_import {
+            seen.push(statement);
+        }
+        out.push_str(line);
+    }
+    out
+}
+
 fn repeat_heads(tokens: &[Token<'_>], insertions: &mut Vec<(usize, String)>) {
     let mut depth = 0_usize;
     // The tokens of the head of the rule that is being read, until its first body.
@@ -72,8 +133,9 @@ fn repeat_heads(tokens: &[Token<'_>], insertions: &mut Vec<(usize, String)>) {
                 in_head = false;
             }
         }
-        let is_value = previous.is_some_and(|one| one.is("=") || one.is(":=") || one.is("|"));
-        let is_body = depth == 0 && token.is("{") && !is_value;
+        let can_follow =
+            previous.is_some_and(|one| one.ends_term() || one.is_word("if") || one.is_word("else"));
+        let is_body = depth == 0 && token.is("{") && can_follow;
         if is_body {
             in_head = false;
         }
@@ -94,6 +156,31 @@ fn repeat_heads(tokens: &[Token<'_>], insertions: &mut Vec<(usize, String)>) {
         }
         previous = Some(token);
     }
+}
+
+/// The line of a rule body that version 1 of the language would begin with `if`.
+pub fn body_without_if(tokens: &[Token<'_>]) -> Option<usize> {
+    let mut depth = 0_usize;
+    let mut may_follow = false;
+    let mut previous: Option<Token<'_>> = None;
+    for token in tokens.iter().copied() {
+        if depth == 0 && begins_rule(token, previous, previous.is_some_and(|one| one.is("}"))) {
+            may_follow = false;
+        }
+        // The body of `every` follows its domain.
+        may_follow |= token.is_word("every");
+        let follows_term = previous.is_some_and(|one| one.ends_term());
+        if depth == 0 && token.is("{") && follows_term && !may_follow {
+            return Some(token.line);
+        }
+        match token.text {
+            "(" | "[" | "{" if token.is(token.text) => depth += 1,
+            ")" | "]" | "}" if token.is(token.text) => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        previous = Some(token);
+    }
+    None
 }
 
 fn begins_rule(token: Token<'_>, previous: Option<Token<'_>>, body_ended: bool) -> bool {

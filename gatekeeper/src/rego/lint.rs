@@ -2,35 +2,29 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-use super::facts::{ModuleFacts, OWN, RuleFacts, Use};
-use super::{CompileError, builtins, fault};
+use super::checked::Checked;
+use super::facts::{ModuleFacts, OWN, RuleFacts, Shape, Use};
+use super::{CompileError, builtins};
 use crate::messages;
+use crate::template::RegoVersion;
 
 /// The longest chain of calls, in levels of expressions.
 const MAX_LEVELS: usize = 4_000;
-
-/// What the check of all modules has found out.
-#[derive(Clone, Debug, Default)]
-pub struct Checked {
-    /// How deep calls and expressions are nested at most.
-    pub levels: usize,
-    /// Whether `data.inventory` is read.
-    pub is_referential: bool,
-    /// Whether an evaluation depends on nothing but its input.
-    pub is_pure: bool,
-}
+/// How many rules that need themselves are named.
+const MAX_RECURSIONS: usize = 10;
 
 /// Checks the entry module, which is the first, and its libs.
-pub fn check(modules: &[ModuleFacts]) -> Result<Checked, CompileError> {
+pub fn check(modules: &[ModuleFacts], version: RegoVersion) -> Result<Checked, CompileError> {
     let fail = |message: String| Err(CompileError { message });
     let Some((entry, libs)) = modules.split_first() else {
         return Ok(Checked::default());
     };
     if !entry.rules.contains_key("violation") {
-        return fail(messages::MISSING_VIOLATION.to_owned());
+        let message = messages::invalid_template(messages::MISSING_VIOLATION);
+        return fail(message);
     }
     for lib in libs {
-        if lib.package != "lib" && !lib.package.starts_with("lib.") {
+        if !lib.package.starts_with("lib.") {
             return fail(messages::lib_package(&lib.package));
         }
     }
@@ -38,9 +32,25 @@ pub fn check(modules: &[ModuleFacts]) -> Result<Checked, CompileError> {
         check_data(module)?;
     }
     let rules = all_rules(modules);
-    let errors = call_errors(&rules);
+    let mut errors: Vec<String> = rules
+        .values()
+        .flat_map(|rule| rule.errors.clone())
+        .collect();
+    if errors.is_empty() {
+        errors = conflicts(&rules);
+    }
+    if errors.is_empty() {
+        errors = call_errors(&rules, version);
+    }
+    if errors.is_empty()
+        && let Some(violation) = entry.rules.get("violation")
+    {
+        errors.extend(violation_error(violation));
+    }
     if !errors.is_empty() {
-        return fail(fault::join(&errors));
+        errors.sort();
+        errors.dedup();
+        return fail(messages::not_compiled(&errors));
     }
     let levels = levels(&rules)?;
     if levels > MAX_LEVELS {
@@ -56,10 +66,31 @@ pub fn check(modules: &[ModuleFacts]) -> Result<Checked, CompileError> {
         one.arguments.is_some() && builtins::IMPURE.contains(&one.path.dotted().as_str())
     };
     Ok(Checked {
+        second_definitions: second_definitions(&rules),
+        object_places: rules
+            .values()
+            .filter(|rule| rule.shapes.contains(&Shape::Object))
+            .flat_map(|rule| rule.places.iter().cloned())
+            .collect(),
         levels,
         is_referential,
         is_pure: !is_referential && !uses().any(is_impure),
     })
+}
+
+/// The engine says where a function was called whose definitions conflict, the library where the second one is.
+fn second_definitions(rules: &BTreeMap<String, RuleFacts>) -> BTreeMap<String, String> {
+    let mut places = BTreeMap::new();
+    for call in rules.values().flat_map(|rule| rule.uses.iter()) {
+        let function = rules.get(&call.path.names.join("."));
+        let second = function.and_then(|rule| rule.places.get(1));
+        if let Some(second) = second.filter(|_| call.arguments.is_some()) {
+            places
+                .entry(call.place.clone())
+                .or_insert_with(|| second.clone());
+        }
+    }
+    places
 }
 
 fn is_allowed(names: &[String]) -> bool {
@@ -67,20 +98,62 @@ fn is_allowed(names: &[String]) -> bool {
 }
 
 fn check_data(module: &ModuleFacts) -> Result<(), CompileError> {
+    let fail = |message: String| Err(CompileError { message });
     for (path, _) in module.imports.values() {
-        if path.root == "data" && !is_allowed(&path.names) {
-            let message = messages::bad_import(&path.dotted());
-            return Err(CompileError { message });
+        let shown = path.dotted();
+        match path.root.as_str() {
+            "data" if !is_allowed(&path.names) => return fail(messages::bad_import(&shown)),
+            "rego" => return fail(messages::bad_import(&shown)),
+            "input" => return fail(messages::input_import(&shown)),
+            _ => {}
         }
     }
     let uses = module.rules.values().flat_map(|rule| rule.uses.iter());
-    for one in uses {
-        if one.path.root == "data" && !is_allowed(&one.path.names) {
-            let message = messages::disallowed_ref(&one.text);
-            return Err(CompileError { message });
-        }
+    let foreign: Vec<&str> = uses
+        .filter(|one| one.path.root == "data" && !is_allowed(&one.path.names))
+        .map(|one| one.text.as_str())
+        .collect();
+    if foreign.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    fail(messages::disallowed_refs(&module.name, &foreign))
+}
+
+/// A rule is of one shape in all of its definitions.
+fn conflicts(rules: &BTreeMap<String, RuleFacts>) -> Vec<String> {
+    let class = |shape: &Shape| match shape {
+        Shape::Value | Shape::Flag => 0,
+        Shape::Set => 1,
+        Shape::Object => 2,
+        Shape::Function => 3,
+    };
+    let conflicting = rules.iter().filter(|(_, rule)| {
+        let classes: BTreeSet<i32> = rule.shapes.iter().map(class).collect();
+        classes.len() > 1
+    });
+    conflicting
+        .map(|(name, rule)| {
+            let place = rule.places.first().map(String::as_str).unwrap_or_default();
+            format!("{place}: {}", messages::conflicting_rules(&shown(name)))
+        })
+        .collect()
+}
+
+/// The rule that gives the violations must give a set.
+fn violation_error(violation: &RuleFacts) -> Option<String> {
+    if violation.shapes.contains(&Shape::Function) {
+        return Some(messages::violation_is_function());
+    }
+    let is_flag = violation.shapes.iter().all(|shape| *shape == Shape::Flag);
+    is_flag.then(messages::violation_is_boolean)
+}
+
+/// A rule's path as the library shows it: it gives packages names of its own.
+fn shown(path: &str) -> String {
+    match path.strip_prefix("lib.") {
+        Some(rest) => format!("data.libs.lib.{rest}"),
+        None => format!("data.template.{}", path.rsplit('.').next().unwrap_or(path)),
+    }
 }
 
 /// All rules by their whole path. A rule of several modules is one.
@@ -92,41 +165,58 @@ fn all_rules(modules: &[ModuleFacts]) -> BTreeMap<String, RuleFacts> {
             entry.uses.extend(facts.uses.iter().cloned());
             entry.depth = entry.depth.max(facts.depth);
             entry.arguments = entry.arguments.or(facts.arguments);
+            entry.places.extend(facts.places.iter().cloned());
+            entry.shapes.extend(facts.shapes.iter().copied());
+            entry.errors.extend(facts.errors.iter().cloned());
         }
     }
     all
 }
 
-fn call_errors(rules: &BTreeMap<String, RuleFacts>) -> Vec<String> {
+fn call_errors(rules: &BTreeMap<String, RuleFacts>, version: RegoVersion) -> Vec<String> {
     let calls = rules.values().flat_map(|rule| rule.uses.iter());
-    let mut errors: Vec<String> = calls.filter_map(|call| call_error(rules, call)).collect();
-    errors.sort();
-    errors.dedup();
-    errors
+    calls
+        .filter_map(|call| call_error(rules, call, version))
+        .collect()
 }
 
-fn call_error(rules: &BTreeMap<String, RuleFacts>, call: &Use) -> Option<String> {
+fn call_error(
+    rules: &BTreeMap<String, RuleFacts>,
+    call: &Use,
+    version: RegoVersion,
+) -> Option<String> {
     let have = call.arguments?;
     let name = call.path.dotted();
-    let error = |text: String| Some(format!("{}: rego_type_error: {text}", call.place));
-    let shown = call.text.split('(').next().unwrap_or(&name);
-    let wanted = if call.path.root == OWN || call.path.root == "data" {
+    let error = |text: String| Some(format!("{}: {text}", call.place));
+    let is_rule = call.path.root == OWN || call.path.root == "data";
+    let name = if is_rule {
+        shown(&call.path.names.join("."))
+    } else {
+        name
+    };
+    let wanted = if is_rule {
         match rules.get(&call.path.names.join(".")) {
             Some(rule) => rule.arguments,
-            None => return error(messages::undefined_function(shown)),
+            None => return error(messages::undefined_function(&name)),
         }
     } else {
+        if version == RegoVersion::V1 && builtins::DEPRECATED.contains(&name.as_str()) {
+            return error(messages::deprecated(&name));
+        }
         match builtins::arguments(&name) {
             Some(builtins::Arity::Exact(wanted)) => Some(wanted),
             Some(builtins::Arity::Any) => return None,
+            None if builtins::is_unsupported(&name) => {
+                return error(messages::unsupported_function(&name));
+            }
             None => return error(messages::undefined_function(&name)),
         }
     };
     match wanted {
         // An argument more takes the result.
         Some(wanted) if have == wanted || have == wanted + 1 => None,
-        Some(wanted) => error(messages::arity(shown, have, wanted)),
-        None => error(messages::undefined_function(shown)),
+        Some(wanted) => error(messages::arity(&name, have, wanted)),
+        None => error(messages::undefined_function(&name)),
     }
 }
 
@@ -141,9 +231,13 @@ fn targets<'a>(
     let above = (1..=one.path.names.len())
         .filter_map(move |length| one.path.names.get(..length).map(|names| names.join(".")))
         .filter_map(|path| rules.get_key_value(&path).map(|(key, _)| key));
-    let below = format!("{path}.");
-    let is_below = move |key: &String| below == "." || key.starts_with(&below);
-    let below = rules.keys().filter(move |key| is_below(key));
+    let below = if path.is_empty() {
+        String::new()
+    } else {
+        format!("{path}.")
+    };
+    let range = rules.range(below.clone()..).map(|(key, _)| key);
+    let below = range.take_while(move |key| key.starts_with(&below));
     let all: Vec<&String> = if is_rule {
         above.chain(below).collect()
     } else {
@@ -193,43 +287,64 @@ fn levels(rules: &BTreeMap<String, RuleFacts>) -> Result<usize, CompileError> {
         return Ok(deepest.values().copied().max().unwrap_or_default());
     }
     Err(CompileError {
-        message: recursion(rules, &needs, &open),
+        message: messages::not_compiled(&recursions(rules, &needs, &open)),
     })
 }
 
-fn recursion(
+/// The way from each rule that needs itself back to it.
+fn recursions(
     rules: &BTreeMap<String, RuleFacts>,
     needs: &BTreeMap<&String, BTreeSet<&String>>,
     open: &BTreeMap<&String, usize>,
-) -> String {
-    let is_open = |name: &&String| open.get(*name).is_some_and(|count| *count > 0);
-    let mut way: Vec<&String> = Vec::new();
-    let mut current = open.keys().copied().find(is_open);
-    while let Some(name) = current {
-        if let Some(start) = way.iter().position(|one| *one == name) {
-            way.drain(..start);
-            break;
-        }
-        way.push(name);
-        current = needs
-            .get(name)
-            .and_then(|all| all.iter().copied().find(is_open));
+) -> Vec<String> {
+    let starts = open.iter().filter(|(_, count)| **count > 0);
+    let mut errors = Vec::new();
+    for (start, _) in starts.take(MAX_RECURSIONS) {
+        let Some(way) = way_back(start, needs) else {
+            continue;
+        };
+        let rule = rules.get(*start);
+        let place = rule.and_then(|rule| rule.places.first());
+        let way: Vec<String> = way.into_iter().map(|name| shown(name)).collect();
+        let text = messages::recursion(&shown(start), &way.join(" -> "));
+        let place = place.map(String::as_str).unwrap_or_default();
+        errors.push(format!("{place}: {text}"));
     }
-    let Some(first) = way.first().copied() else {
-        return String::new();
-    };
-    way.push(first);
-    let shown: Vec<String> = way.iter().map(|name| format!("data.{name}")).collect();
-    let second = way.get(1).copied().unwrap_or(first);
-    let uses = rules
-        .get(first)
-        .into_iter()
-        .flat_map(|rule| rule.uses.iter());
-    let mut uses = uses.filter(|one| targets(rules, one).any(|target| target == second));
-    let place = uses
-        .next()
-        .map(|one| one.place.as_str())
-        .unwrap_or_default();
-    let text = messages::recursion(&format!("data.{first}"), &shown.join(" -> "));
-    fault::join(&[format!("{place}: rego_recursion_error: {text}")])
+    errors
+}
+
+/// The shortest way from a rule to itself.
+fn way_back<'a>(
+    start: &'a String,
+    needs: &BTreeMap<&'a String, BTreeSet<&'a String>>,
+) -> Option<Vec<&'a String>> {
+    let mut from: BTreeMap<&String, &'a String> = BTreeMap::new();
+    let mut pending = VecDeque::from([start]);
+    while let Some(name) = pending.pop_front() {
+        for next in needs.get(name).into_iter().flatten().copied() {
+            if next == start {
+                let mut way = vec![start, name];
+                let mut current = name;
+                while let Some(before) = from.get(current).copied().filter(|_| current != start) {
+                    way.push(before);
+                    current = before;
+                }
+                if name == start {
+                    way.truncate(1);
+                }
+                way.reverse();
+                way.push(start);
+                way.dedup();
+                if way.len() == 1 {
+                    way.push(start);
+                }
+                return Some(way);
+            }
+            if !from.contains_key(next) {
+                from.insert(next, name);
+                pending.push_back(next);
+            }
+        }
+    }
+    None
 }

@@ -1,9 +1,11 @@
 //! Templates for the engine `Rego`: compiled once, evaluated on prepared engines (GK-103, GK-104).
 
 mod builtins;
+mod checked;
 mod facts;
 mod fault;
 mod guard;
+mod interpolation;
 mod lexical;
 mod lint;
 mod negation;
@@ -12,19 +14,22 @@ mod sprintf;
 mod syntax;
 mod text;
 mod value;
+mod variables;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, Value};
 
-use self::lint::Checked;
+use self::checked::Checked;
 use crate::Json;
 use crate::messages;
 use crate::template::{RegoSource, RegoVersion};
 
-pub use value::{is_shallow, to_json, to_value};
+pub(crate) use value::{discard, is_shallow};
+pub use value::{to_json, to_value};
 
 /// What an evaluation may take and give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -96,26 +101,34 @@ impl Program {
     /// Compiles a source.
     pub fn compile(source: &RegoSource, limits: &Limits) -> Result<Self, CompileError> {
         // Parsing and checking call themselves as deep as the source is nested, which has been limited before.
-        stacker::maybe_grow(4 << 20, 16 << 20, || Self::compiled(source, limits))
+        stacker::maybe_grow(64 << 20, 64 << 20, || Self::compiled(source, limits))
     }
 
     fn compiled(source: &RegoSource, limits: &Limits) -> Result<Self, CompileError> {
         let mut modules = vec![("template".to_owned(), source.rego.as_str())];
         for (index, lib) in source.libs.iter().enumerate() {
-            modules.push((format!("libs[{index}]"), lib.as_str()));
+            modules.push((format!("libs[\"lib_{index}\"]"), lib.as_str()));
         }
         let mut all_facts = Vec::new();
         let mut rewritten = Vec::new();
         for (name, text) in modules {
             guard::check_length(text, limits)?;
-            let tokens = scan::tokens(text);
+            let text = interpolation::rewrite(&lexical::without_repeated_imports(text));
+            let tokens = scan::tokens(&text);
             guard::check_nesting(&tokens, limits)?;
-            let text = lexical::rewrite(text, &tokens);
+            if source.version == RegoVersion::V1
+                && let Some(line) = lexical::body_without_if(&tokens)
+            {
+                let error = format!("{name}:{line}: {}", messages::IF_REQUIRED);
+                let message = messages::invalid_template(messages::errors_occurred(&[error]));
+                return Err(CompileError { message });
+            }
+            let text = lexical::rewrite(&text, &tokens);
             let module = syntax::parse(&name, &text, source.version, limits)?;
             all_facts.push(facts::of_module(&module));
             rewritten.push((name, negation::rewrite(&text, &module)));
         }
-        let checked = lint::check(&all_facts)?;
+        let checked = lint::check(&all_facts, source.version)?;
         let internal = |error: anyhow::Error| CompileError {
             message: fault::parse_error("template", &error.to_string()),
         };
@@ -123,6 +136,8 @@ impl Program {
         engine.set_rego_v0(source.version == RegoVersion::V0);
         engine.set_policy_length_config(syntax::length_config(limits));
         engine.set_strict_builtin_errors(false);
+        // What a template prints goes nowhere, as with Gatekeeper.
+        engine.set_gather_prints(true);
         engine.set_execution_timer_config(ExecutionTimerConfig {
             limit: limits.time,
             check_interval: NonZeroU32::new(16).unwrap_or(NonZeroU32::MIN),
@@ -152,10 +167,9 @@ impl Program {
             builtins::begin_evaluation();
             engine.eval_rule(rule)
         });
-        let unsafe_variable = result
-            .err()
-            .and_then(|error| fault::unsafe_variable(&error.to_string()));
-        match unsafe_variable {
+        let error = result.err();
+        let error = error.and_then(|error| fault::compile_error(&error.to_string()));
+        match error {
             Some(message) => Err(CompileError { message }),
             None => Ok(()),
         }
@@ -203,7 +217,7 @@ impl Program {
             engine.eval_rule(self.rule.clone())
         });
         let result = result.map_err(|error| EvaluationError {
-            message: fault::evaluation_error(&error, &self.limits),
+            message: fault::evaluation_error(&error, &self.limits, &self.checked),
         })?;
         self.findings(&result)
     }
@@ -215,15 +229,18 @@ impl Program {
             _ => Vec::new(),
         };
         let mut findings: Vec<Finding> = Vec::new();
+        let mut seen = BTreeSet::new();
         let mut bytes = 0;
         for element in elements {
             let Some(finding) = finding(element)? else {
                 continue;
             };
-            if findings.contains(&finding) {
+            let details = finding.details.to_string();
+            let length = finding.message.len() + details.len();
+            if !seen.insert((finding.message.clone(), details)) {
                 continue;
             }
-            bytes += finding.message.len() + finding.details.to_string().len();
+            bytes += length;
             findings.push(finding);
             let fail = |message| Err(EvaluationError { message });
             if findings.len() > self.limits.violations {

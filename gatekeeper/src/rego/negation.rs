@@ -4,10 +4,9 @@
 use std::collections::BTreeSet;
 
 use regorus::unstable::{
-    ArithOp, AssignOp, BoolOp, Expr, Literal, LiteralStmt, Module, Query, Span,
+    ArithOp, AssignOp, BinOp, BoolOp, Expr, Literal, LiteralStmt, Module, Query, Span,
 };
 
-use super::builtins::MULTIPLY;
 use super::scan::tokens;
 use super::syntax::{self, children};
 
@@ -160,7 +159,8 @@ impl Rewriter<'_> {
         if let Some(query) = syntax::query(expr) {
             edits.extend(self.query(query, true));
         }
-        self.multiplication(expr, &mut edits);
+        self.sign(expr, &mut edits);
+        self.arithmetic(expr, &mut edits);
         edits
     }
 
@@ -215,7 +215,8 @@ impl Rewriter<'_> {
                 }
             }
         }
-        self.multiplication(expr, &mut edits);
+        self.sign(expr, &mut edits);
+        self.arithmetic(expr, &mut edits);
         edits
     }
 
@@ -246,42 +247,79 @@ impl Rewriter<'_> {
         }]
     }
 
-    fn multiplication(&self, expr: &Expr, edits: &mut Vec<Edit>) {
-        let Expr::ArithExpr {
-            span,
-            op: ArithOp::Mul,
-            lhs,
-            rhs,
-            ..
-        } = expr
-        else {
+    /// Replaces the sign of anything but a number.
+    fn sign(&self, expr: &Expr, edits: &mut Vec<Edit>) {
+        let Expr::UnaryExpr { span, expr, .. } = expr else {
             return;
         };
-        let Some(operator) = self.operator(lhs.span(), rhs.span()) else {
+        if matches!(expr.as_ref(), Expr::Number { .. }) {
             return;
-        };
-        let mut insert = |start: usize, end: usize, text: &str| {
-            edits.push(Edit {
-                start,
-                end,
-                text: text.to_owned(),
-            });
-        };
-        insert(operator, operator + 1, ",");
-        let (start, end) = (at(span.start), at(span.end));
+        }
+        edits.push(Edit {
+            start: at(span.start),
+            end: at(span.start) + 1,
+            text: "0,".to_owned(),
+        });
         let inner = std::mem::take(edits);
         let text = self.render(span.start, span.end, inner);
         edits.push(Edit {
-            start,
-            end,
-            text: format!("{MULTIPLY}({text})"),
+            start: at(span.start),
+            end: at(span.end),
+            text: format!("__minus({text})"),
         });
     }
 
-    /// Where the asterisk between two operands is.
-    fn operator(&self, left: &Span, right: &Span) -> Option<usize> {
+    /// Replaces an operator by the function that does the same for operands of any type.
+    fn arithmetic(&self, expr: &Expr, edits: &mut Vec<Edit>) {
+        let (span, lhs, rhs, symbol, function) = match expr {
+            Expr::ArithExpr {
+                span, op, lhs, rhs, ..
+            } => {
+                let (symbol, function) = match op {
+                    ArithOp::Add => ("+", "plus"),
+                    ArithOp::Sub => ("-", "minus"),
+                    ArithOp::Mul => ("*", "mul"),
+                    ArithOp::Div => ("/", "div"),
+                    ArithOp::Mod => ("%", "rem"),
+                };
+                (span, lhs, rhs, symbol, function)
+            }
+            Expr::BinExpr {
+                span, op, lhs, rhs, ..
+            } => {
+                let (symbol, function) = match op {
+                    BinOp::Intersection => ("&", "and"),
+                    BinOp::Union => ("|", "or"),
+                };
+                (span, lhs, rhs, symbol, function)
+            }
+            _ => return,
+        };
+        let Some(operator) = self.operator(lhs.span(), rhs.span(), symbol) else {
+            return;
+        };
+        edits.push(Edit {
+            start: operator,
+            end: operator + 1,
+            text: ",".to_owned(),
+        });
+        let inner = std::mem::take(edits);
+        let text = self.render(span.start, span.end, inner);
+        edits.push(Edit {
+            start: at(span.start),
+            end: at(span.end),
+            text: format!("__{function}({text})"),
+        });
+    }
+
+    /// Where the operator between two operands is.
+    fn operator(&self, left: &Span, right: &Span, symbol: &str) -> Option<usize> {
         let between = self.text(left.end, right.start);
-        let found = tokens(between).into_iter().find(|token| token.is("*"))?;
-        Some(at(left.end) + found.start)
+        // A text's own place is without its quotes, so that one may be left over here.
+        let quote = between.len() - between.trim_start_matches(['"', '`']).len();
+        let found = tokens(between.get(quote..)?)
+            .into_iter()
+            .find(|token| token.is(symbol))?;
+        Some(at(left.end) + quote + found.start)
     }
 }

@@ -1,5 +1,6 @@
 //! The text of a value as Open Policy Agent prints terms.
 
+use std::cmp::Ordering;
 use std::fmt::Write;
 
 use reeve_go_compat::runes;
@@ -29,12 +30,16 @@ fn write(value: &Value, out: &mut String) {
         Value::Set(set) if set.is_empty() => out.push_str("set()"),
         Value::Set(set) => {
             out.push('{');
-            join(set.iter_sorted(), out);
+            let mut members: Vec<&Value> = set.iter_sorted().collect();
+            members.sort_by(|one, other| compare(one, other));
+            join(members.into_iter(), out);
             out.push('}');
         }
         Value::Object(object) => {
             out.push('{');
-            for (index, (key, member)) in object.iter_sorted().enumerate() {
+            let mut members: Vec<(&Value, &Value)> = object.iter_sorted().collect();
+            members.sort_by(|(one, _), (other, _)| compare(one, other));
+            for (index, (key, member)) in members.into_iter().enumerate() {
                 if index > 0 {
                     out.push_str(", ");
                 }
@@ -45,6 +50,20 @@ fn write(value: &Value, out: &mut String) {
             out.push('}');
         }
     }
+}
+
+/// The order of Open Policy Agent, which has objects before sets where the engine has them behind.
+pub fn compare(one: &Value, other: &Value) -> Ordering {
+    let rank = |value: &Value| match value {
+        Value::Undefined | Value::Null => 0,
+        Value::Bool(_) => 1,
+        Value::Number(_) => 2,
+        Value::String(_) => 3,
+        Value::Array(_) => 4,
+        Value::Object(_) => 5,
+        Value::Set(_) => 6,
+    };
+    rank(one).cmp(&rank(other)).then_with(|| one.cmp(other))
 }
 
 fn join<'a>(values: impl Iterator<Item = &'a Value>, out: &mut String) {

@@ -78,7 +78,7 @@ pub(crate) fn constraint_schema(template: &ConstraintTemplate) -> Json {
         "properties": {
             "metadata": {"type": "object", "properties": {"name": {"type": "string", "maxLength": 63}}},
             "spec": {"type": "object", "properties": spec},
-            "status": {"type": "object", "x-kubernetes-preserve-unknown-fields": true},
+            "status": {"x-kubernetes-preserve-unknown-fields": true},
         },
     })
 }
@@ -106,15 +106,16 @@ fn match_schema() -> Json {
 fn selector_schema() -> Json {
     json!({
         "type": "object",
+        "x-kubernetes-map-type": "atomic",
         "properties": {
             "matchLabels": {"type": "object", "additionalProperties": {"type": "string"}},
-            "matchExpressions": {"type": "array", "items": {
+            "matchExpressions": {"type": "array", "x-kubernetes-list-type": "atomic", "items": {
                 "type": "object",
                 "required": ["key", "operator"],
                 "properties": {
                     "key": {"type": "string"},
                     "operator": {"type": "string"},
-                    "values": {"type": "array", "items": {"type": "string"}},
+                    "values": {"type": "array", "x-kubernetes-list-type": "atomic", "items": {"type": "string"}},
                 },
             }},
         },

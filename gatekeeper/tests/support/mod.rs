@@ -1,6 +1,7 @@
 //! Templates and clients for tests.
 
 #![allow(dead_code, missing_docs)] // each test binary uses a part
+#![allow(clippy::panic, clippy::needless_pass_by_value)] // a test says what failed, and is short
 
 use reeve_gatekeeper::Json;
 use reeve_gatekeeper::client::{Client, Options, Violation};

@@ -1,0 +1,161 @@
+//! What no oracle answers: limits, and hostile expressions.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use super::{Input, Program};
+use crate::Json;
+
+fn messages(source: &Json, object: &Json) -> Vec<String> {
+    let program = Program::compile(source).unwrap();
+    program.evaluate(&Input {
+        object: Some(object),
+        old_object: None,
+        request: &json!({}),
+        namespace_object: None,
+        parameters: None,
+        constraint: &json!({}),
+    })
+}
+
+fn validation(expression: &str) -> Json {
+    json!({"validations": [{"expression": expression, "message": "not so"}]})
+}
+
+fn error(expression: &str) -> String {
+    let error = Program::compile(&validation(expression)).unwrap_err();
+    error.to_string()
+}
+
+#[test]
+fn expensive_expression_is_stopped() {
+    let list: Vec<i64> = (0..20_000).collect();
+    let object = json!({"list": list, "text": "a".repeat(10_000)});
+    let begun = Instant::now();
+    for expression in [
+        "object.list.all(a, object.list.all(b, a + b >= 0))",
+        "object.list.map(a, object.text).join('').size() == 0",
+        "object.list.map(a, object.list.map(b, object.list)).size() == 0",
+        "object.text.replace('', object.text).size() == 0",
+        "lists.range(900000).map(a, 'abcdefgh'.split('')).size() == 0",
+        "lists.range(9000000000).size() == 0",
+        "sets.equivalent(object.list, object.list)",
+        "object.list.distinct().size() == 0",
+        "object.list.exists(a, object.list.exists(b, a + b == 'x'))",
+        "'%.900f'.format([1.5]).size() == 0 || object.list.map(a, '%.900f'.format([1.5])).size() == 0",
+    ] {
+        let found = messages(&validation(expression), &object);
+        let expected = format!(
+            "expression '{expression}' resulted in error: operation cancelled: actual cost limit exceeded"
+        );
+        assert_eq!(found, [expected]);
+    }
+    assert!(begun.elapsed() < Duration::from_mins(1));
+}
+
+#[test]
+fn many_expensive_expressions_share_a_budget() {
+    let list: Vec<i64> = (0..20_000).collect();
+    let one = json!({"expression": "object.list.all(a, object.list.all(b, a + b >= 0))"});
+    let source = json!({"validations": vec![one; 500]});
+    let begun = Instant::now();
+    assert_eq!(messages(&source, &json!({"list": list})).len(), 500);
+    assert!(begun.elapsed() < Duration::from_mins(1));
+}
+
+#[test]
+fn doubling_variables_are_stopped() {
+    let mut variables = vec![json!({"name": "v0", "expression": "'abcdefgh'"})];
+    for level in 1..40 {
+        let before = level - 1;
+        let expression = format!("variables.v{before} + variables.v{before}");
+        variables.push(json!({"name": format!("v{level}"), "expression": expression}));
+    }
+    let source = json!({
+        "variables": variables,
+        "validations": [{"expression": "variables.v39 == ''"}],
+    });
+    let found = messages(&source, &json!({}));
+    assert_eq!(found.len(), 1);
+    assert!(
+        found[0].ends_with("operation cancelled: actual cost limit exceeded"),
+        "{found:?}"
+    );
+}
+
+#[test]
+fn deep_and_long_expressions_are_refused() {
+    for expression in [
+        format!("{}true{}", "(".repeat(5_000), ")".repeat(5_000)),
+        format!("object{} == 1", ".a".repeat(2_000)),
+        format!("{}1{} == [1]", "[".repeat(200), "]".repeat(200)),
+        format!("'{}' == ''", "a".repeat(20_000)),
+        vec!["true"; 3_000].join(" && "),
+    ] {
+        let error = error(&expression);
+        let is_limit = error.contains("limit exceeded") || error.contains("exceeds limit");
+        assert!(is_limit, "{error}");
+    }
+}
+
+#[test]
+fn unreadable_expression_is_refused_without_panic() {
+    for expression in [
+        "",
+        "&&",
+        "'",
+        "a.b.",
+        "[1,",
+        "{",
+        "1 +",
+        "has(1)",
+        "object.all()",
+        "object.map(1, 2, 3)",
+        "\u{0}",
+        "💥",
+        "object.?",
+        "Foo{a: 1}",
+        "'''",
+        "b'\\xzz'",
+        "99999999999999999999999",
+        "1u == -1u",
+        "object.all(x, x, x, x)",
+        "optional.frob()",
+        "variables",
+        "variables.all(x, true)",
+        "@in(1)",
+        "_+_(1, 2)",
+    ] {
+        assert!(!error(expression).is_empty(), "{expression}");
+    }
+}
+
+#[test]
+fn missing_object_is_null() {
+    let program =
+        Program::compile(&validation("object == null && variables.anyObject == null")).unwrap();
+    let found = program.evaluate(&Input {
+        object: None,
+        old_object: None,
+        request: &Json::Null,
+        namespace_object: None,
+        parameters: None,
+        constraint: &Json::Null,
+    });
+    assert_eq!(found, Vec::<String>::new());
+}
+
+#[test]
+fn variable_that_does_not_compile_is_an_error_of_its_user_only() {
+    let variables = json!([{"name": "bad", "expression": "nope.x"}]);
+    let unused = json!({"variables": variables, "validations": [{"expression": "true"}]});
+    assert_eq!(messages(&unused, &json!({})), Vec::<String>::new());
+    let used =
+        json!({"variables": variables, "validations": [{"expression": "variables.bad == 1"}]});
+    let error = Program::compile(&used).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "compilation error: validations[0]: composited variable \"bad\" fails to compile: undeclared reference to 'nope' (in container '')"
+    );
+}
