@@ -391,7 +391,3 @@ impl Client {
         Ok(program)
     }
 }
-
-#[cfg(test)]
-#[path = "client_tests.rs"]
-mod tests;

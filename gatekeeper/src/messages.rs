@@ -83,12 +83,12 @@ pub fn no_label(path: &str, name: &str, is_kind: bool) -> String {
 }
 
 fn name_error(path: &str, name: &str, is_kind: bool, cause: &str) -> String {
-    let case = if is_kind {
+    let mixed = if is_kind {
         "may have mixed case, but should otherwise match: "
     } else {
         ""
     };
-    format!("{path}: Invalid value: \"{name}\": {case}{cause}")
+    format!("{path}: Invalid value: \"{name}\": {mixed}{cause}")
 }
 
 pub fn no_subdomain(path: &str, name: &str) -> String {

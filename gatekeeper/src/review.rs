@@ -112,6 +112,9 @@ impl Review {
         }
         let documents = [object.as_ref(), old_object.as_ref(), Some(&request)];
         if !documents.into_iter().flatten().all(rego::is_shallow) {
+            for document in [object, old_object, Some(request)] {
+                rego::discard(document.unwrap_or_default());
+            }
             return Err(ReviewError(messages::OBJECT_TOO_DEEP.to_owned()));
         }
         Ok(Self {
@@ -128,7 +131,13 @@ impl Review {
     /// Adds the Namespace of the object.
     #[must_use]
     pub fn with_namespace(mut self, namespace: Option<Json>) -> Self {
-        self.namespace = namespace.filter(rego::is_shallow);
+        self.namespace = match namespace {
+            Some(deep) if !rego::is_shallow(&deep) => {
+                rego::discard(deep);
+                None
+            }
+            namespace => namespace,
+        };
         self.document = OnceLock::new();
         self
     }

@@ -315,7 +315,7 @@ fn parameters(object: &Json, version: &str) -> Result<Option<Json>, TemplateErro
     let schema = &validation["openAPIV3Schema"];
     if schema.is_null() {
         let preserving = serde_json::json!({"x-kubernetes-preserve-unknown-fields": true});
-        return Ok((is_legacy && !validation.is_null()).then_some(preserving));
+        return Ok(is_legacy.then_some(preserving));
     }
     let schema = if is_legacy {
         schema::preserving(schema)

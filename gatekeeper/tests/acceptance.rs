@@ -5,11 +5,12 @@ mod support;
 use std::time::{Duration, Instant};
 
 use reeve_gatekeeper::audit::{Auditor, ConstraintAudit, Resource};
-use reeve_gatekeeper::client::{Cause, Client, Options};
+use reeve_gatekeeper::client::{Cause, Client, Engines, Options};
 use reeve_gatekeeper::enforcement::EnforcementPoint;
 use reeve_gatekeeper::matching::Source;
 use reeve_gatekeeper::rego::Limits;
 use reeve_gatekeeper::review::Review;
+use reeve_gatekeeper::template::ConstraintTemplate;
 use rstest::rstest;
 use serde_json::json;
 use support::{
@@ -17,6 +18,73 @@ use support::{
 };
 
 const NAMED: &str = "package probe\nviolation[{\"msg\": msg}] { msg := sprintf(\"%v is here\", [input.review.object.metadata.name]) }";
+
+fn both_engines() -> serde_json::Value {
+    support::template_of(json!({"code": [
+        {"engine": "Rego", "source": {"rego": "package probe\nviolation[{\"msg\": \"from Rego\"}] { true }"}},
+        {"engine": "K8sNativeValidation", "source": {"validations": [{"expression": "false", "message": "from CEL"}]}},
+    ]}))
+}
+
+#[rstest]
+#[case::cel_first(Engines::CelFirst, "from CEL")]
+#[case::rego_only(Engines::RegoOnly, "from Rego")]
+fn gk_2_one_engine_evaluates_a_template_with_both(
+    #[case] engines: Engines,
+    #[case] expected: &str,
+) {
+    let options = Options {
+        engines,
+        ..Options::default()
+    };
+    let mut client = load_with(&both_engines(), options).unwrap();
+    client
+        .add_constraint(&constraint("probe", json!({})))
+        .unwrap();
+    assert_eq!(messages(&review(&client, pod("p"))), [expected]);
+}
+
+#[rstest]
+#[case::singular("matchCondition", 0)]
+#[case::plural("matchConditions", 1)]
+fn gk_4_only_the_singular_of_match_conditions_counts(#[case] key: &str, #[case] expected: usize) {
+    let template = support::template_of(
+        json!({"code": [{"engine": "K8sNativeValidation", "source": {
+            key: [{"name": "never", "expression": "false"}],
+            "validations": [{"expression": "false", "message": "m"}],
+        }}]}),
+    );
+    assert_eq!(review(&client(&template), pod("p")).len(), expected);
+}
+
+#[test]
+fn template_without_an_engine_is_refused() {
+    let template = support::template_of(json!({"code": [{"engine": "Other", "source": {}}]}));
+    let error = load(&template).unwrap_err();
+    assert!(
+        error.message.starts_with("no language driver is installed"),
+        "{error}"
+    );
+}
+
+#[test]
+fn replaced_template_keeps_the_constraints_that_are_still_valid() {
+    let mut client = client(&rego_template(NAMED));
+    let mut other = rego_template("package probe\nviolation[{\"msg\": \"other\"}] { true }");
+    client
+        .add_template(ConstraintTemplate::parse(&other).unwrap())
+        .unwrap();
+    assert_eq!(messages(&review(&client, pod("p"))), ["other"]);
+    other["spec"]["targets"][0]["rego"] = json!("package probe");
+    assert!(
+        client
+            .add_template(ConstraintTemplate::parse(&other).unwrap())
+            .is_err()
+    );
+    assert_eq!(messages(&review(&client, pod("p"))), ["other"]);
+    assert!(client.remove_template("Probe"));
+    assert!(review(&client, pod("p")).is_empty());
+}
 
 #[test]
 fn gk_3_legacy_rego_wins_over_code() {

@@ -189,6 +189,7 @@ const OWN: &[(&str, u8, Function)] = &[
     ("plus", 2, operators::plus),
     ("re_match", 2, |args| charged("regex.match", args)),
     ("regex.globs_match", 2, globs::intersect),
+    ("regex.template_match", 4, texts::match_template),
     ("rem", 2, operators::rem),
     ("set_diff", 2, set_diff),
     ("sort", 1, sorted),

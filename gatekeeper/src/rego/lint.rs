@@ -245,9 +245,13 @@ fn targets<'a>(
     let above = (1..=one.path.names.len())
         .filter_map(move |length| one.path.names.get(..length).map(|names| names.join(".")))
         .filter_map(|path| rules.get_key_value(&path).map(|(key, _)| key));
-    let below = format!("{path}.");
-    let is_below = move |key: &String| below == "." || key.starts_with(&below);
-    let below = rules.keys().filter(move |key| is_below(key));
+    let below = if path.is_empty() {
+        String::new()
+    } else {
+        format!("{path}.")
+    };
+    let range = rules.range(below.clone()..).map(|(key, _)| key);
+    let below = range.take_while(move |key| key.starts_with(&below));
     let all: Vec<&String> = if is_rule {
         above.chain(below).collect()
     } else {

@@ -26,7 +26,8 @@ use crate::Json;
 use crate::messages;
 use crate::template::{RegoSource, RegoVersion};
 
-pub use value::{is_shallow, to_json, to_value};
+pub(crate) use value::{discard, is_shallow};
+pub use value::{to_json, to_value};
 
 /// What an evaluation may take and give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -29,6 +29,18 @@ pub fn is_shallow(value: &Json) -> bool {
     false
 }
 
+/// Drops a document level by level: dropping a deep one at once would take a stack as deep.
+pub fn discard(value: Json) {
+    let mut pending = vec![value];
+    while let Some(one) = pending.pop() {
+        match one {
+            Json::Array(list) => pending.extend(list),
+            Json::Object(object) => pending.extend(object.into_iter().map(|(_, member)| member)),
+            _ => {}
+        }
+    }
+}
+
 /// The value of a document; what is deeper than [`MAX_DEPTH`] is undefined.
 pub fn to_value(json: &Json) -> Value {
     convert(json, 0)

@@ -59,6 +59,17 @@ impl Engine {
         }
     }
 
+    /// Whether the source of an object is one that a review can have.
+    pub fn has_source(input: &Input) -> bool {
+        let Input::Given(given) = input else {
+            return true;
+        };
+        matches!(
+            given.source.as_deref(),
+            None | Some("" | "Original" | "Generated")
+        )
+    }
+
     pub fn review(&self, input: &Input, point: &str) -> Reviewed {
         let Input::Given(given) = input else {
             panic!("the shared objects are resolved");

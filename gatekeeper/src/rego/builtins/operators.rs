@@ -17,11 +17,11 @@ macro_rules! numbers {
     };
 }
 
-fn checked<N, E>(result: Result<N, E>) -> anyhow::Result<Value>
+fn checked<N, E>(result: Result<N, E>) -> Value
 where
     Value: From<N>,
 {
-    Ok(result.map_or(Value::Undefined, Value::from))
+    result.map_or(Value::Undefined, Value::from)
 }
 
 /// A float as a whole number and the power of ten that it is multiplied by.
@@ -78,7 +78,7 @@ pub fn plus(args: &[Value]) -> anyhow::Result<Value> {
                 exponent: one.exponent.min(other.exponent),
             })
         });
-        exact.map_or_else(|| checked(left.add(right)), Ok)
+        Ok(exact.unwrap_or_else(|| checked(left.add(right))))
     })
 }
 
@@ -93,7 +93,7 @@ pub fn minus(args: &[Value]) -> anyhow::Result<Value> {
                 exponent: one.exponent.min(other.exponent),
             })
         });
-        exact.map_or_else(|| checked(left.sub(right)), Ok)
+        Ok(exact.unwrap_or_else(|| checked(left.sub(right))))
     })
 }
 
@@ -112,7 +112,7 @@ pub fn mul(args: &[Value]) -> anyhow::Result<Value> {
                 exponent: one.exponent + other.exponent,
             })
         });
-        exact.map_or_else(|| checked(left.mul(right)), Ok)
+        Ok(exact.unwrap_or_else(|| checked(left.mul(right))))
     })
 }
 
@@ -121,7 +121,7 @@ pub fn div(args: &[Value]) -> anyhow::Result<Value> {
         if right.as_f64() == Some(0.0) {
             return Ok(Value::Undefined);
         }
-        checked(left.clone().divide(right))
+        Ok(checked(left.clone().divide(right)))
     })
 }
 
@@ -130,7 +130,7 @@ pub fn rem(args: &[Value]) -> anyhow::Result<Value> {
         if right.as_f64() == Some(0.0) || !left.is_integer() || !right.is_integer() {
             return Ok(Value::Undefined);
         }
-        checked(left.clone().modulo(right))
+        Ok(checked(left.clone().modulo(right)))
     })
 }
 

@@ -1,6 +1,8 @@
 //! Functions of texts whose results are otherwise in the engine.
 
 use reeve_go_compat::runes;
+use std::fmt::Write;
+
 use regorus::Value;
 
 use super::{call, charge, charged};
@@ -45,7 +47,7 @@ pub fn marshal(args: &[Value]) -> anyhow::Result<Value> {
         for rune in text.chars() {
             match rune {
                 '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                    out.push_str(&format!("\\u{:04x}", u32::from(rune)));
+                    let _ = write!(out, "\\u{:04x}", u32::from(rune));
                 }
                 other => out.push(other),
             }
@@ -89,4 +91,54 @@ pub fn count(args: &[Value]) -> anyhow::Result<Value> {
         search.matches(&**part).count()
     };
     Ok(Value::from(count))
+}
+
+/// Whether a text matches a template: literal parts, and patterns between delimiters.
+pub fn match_template(args: &[Value]) -> anyhow::Result<Value> {
+    let text = |index: usize| match args.get(index) {
+        Some(Value::String(text)) => Some(text.as_ref()),
+        _ => None,
+    };
+    let (Some(template), Some(subject)) = (text(0), text(1)) else {
+        return Ok(Value::Undefined);
+    };
+    let delimiter = |index: usize| {
+        let mut runes = text(index)?.chars();
+        runes.next().filter(|_| runes.next().is_none())
+    };
+    let (Some(open), Some(close)) = (delimiter(2), delimiter(3)) else {
+        return Ok(Value::Undefined);
+    };
+    let Some(pattern) = template_pattern(template, open, close) else {
+        return Ok(Value::Undefined);
+    };
+    charged("regex.match", &[Value::from(pattern), Value::from(subject)])
+}
+
+fn template_pattern(template: &str, open: char, close: char) -> Option<String> {
+    let mut pattern = String::from("^");
+    let mut depth = 0_usize;
+    let mut literal = String::new();
+    for rune in template.chars() {
+        if rune == open {
+            if depth == 0 {
+                pattern.push_str(&regex::escape(&literal));
+                literal.clear();
+                pattern.push('(');
+            } else {
+                pattern.push(rune);
+            }
+            depth += 1;
+        } else if rune == close {
+            depth = depth.checked_sub(1)?;
+            pattern.push(if depth == 0 { ')' } else { rune });
+        } else if depth == 0 {
+            literal.push(rune);
+        } else {
+            pattern.push(rune);
+        }
+    }
+    pattern.push_str(&regex::escape(&literal));
+    pattern.push('$');
+    (depth == 0).then_some(pattern)
 }
