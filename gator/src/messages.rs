@@ -73,10 +73,6 @@ pub fn adding_template(error: &dyn Display) -> String {
     format!("adding template: {error}")
 }
 
-pub fn adding_constraint(error: &dyn Display) -> String {
-    format!("adding constraint: {error}")
-}
-
 pub fn not_a_template(path: &Path) -> String {
     format!("not a ConstraintTemplate: {}", path.display())
 }

@@ -51,47 +51,47 @@ pub fn suites(suites: &[SuiteResult], verbose: bool) -> String {
         let _ = writeln!(text, "{verdict}\t{}\t{}", suite.path, seconds(suite.time));
     }
     let is_failure = suites.iter().any(SuiteResult::is_failure);
-    text.push_str(if is_failure { "FAIL\n" } else { "PASS\n" });
+    text.push_str(if is_failure { "FAIL\n\n" } else { "PASS\n\n" });
     text
 }
 
-fn print_test(text: &mut String, test: &TestResult, verbose: bool) {
+fn print_test(report: &mut String, test: &TestResult, verbose: bool) {
     if verbose && test.is_skipped {
-        let _ = writeln!(text, "=== SKIP  {}", test.name);
+        let _ = writeln!(report, "=== SKIP  {}", test.name);
         return;
     }
     if verbose {
-        let _ = writeln!(text, "=== RUN   {}", test.name);
+        let _ = writeln!(report, "=== RUN   {}", test.name);
     }
     for case in &test.cases {
-        print_case(text, case, verbose);
+        print_case(report, case, verbose);
     }
     if test.is_failure() {
-        let _ = writeln!(text, "--- FAIL: {}\t({})", test.name, seconds(test.time));
+        let _ = writeln!(report, "--- FAIL: {}\t({})", test.name, seconds(test.time));
         if let Some(error) = &test.error {
-            let _ = writeln!(text, "  {error}");
+            let _ = writeln!(report, "  {error}");
         }
     } else if verbose {
-        let _ = writeln!(text, "--- PASS: {}\t({})", test.name, seconds(test.time));
+        let _ = writeln!(report, "--- PASS: {}\t({})", test.name, seconds(test.time));
     }
 }
 
-fn print_case(text: &mut String, case: &CaseResult, verbose: bool) {
+fn print_case(report: &mut String, case: &CaseResult, verbose: bool) {
     if verbose && case.is_skipped {
-        let _ = writeln!(text, "    === SKIP  {}", case.name);
+        let _ = writeln!(report, "    === SKIP  {}", case.name);
         return;
     }
     if verbose {
-        let _ = writeln!(text, "    === RUN   {}", case.name);
+        let _ = writeln!(report, "    === RUN   {}", case.name);
     }
     let time = seconds(case.time);
     if let Some(error) = &case.error {
         let _ = writeln!(
-            text,
+            report,
             "    --- FAIL: {}\t({time})\n        {error}",
             case.name
         );
     } else if verbose {
-        let _ = writeln!(text, "    --- PASS: {}\t({time})", case.name);
+        let _ = writeln!(report, "    --- PASS: {}\t({time})", case.name);
     }
 }

@@ -102,23 +102,23 @@ impl Runner {
         if result.is_skipped {
             return result;
         }
-        match (self.client(suite, test), test.invalid) {
-            (Err(AddError::Schema(_)), true) => {}
-            (Err(AddError::Schema(error) | AddError::Other(error)), true) => {
-                result.error = Some(messages::valid_constraint(Some(&error)));
+        let client = self.client(suite, test);
+        result.error = match client.err() {
+            Some(AddError::Schema(_)) if test.invalid => None,
+            Some(AddError::Other(error)) if test.invalid => {
+                Some(messages::valid_constraint(Some(&error)))
             }
-            (Ok(_), true) => result.error = Some(messages::valid_constraint(None)),
-            (Err(AddError::Schema(error) | AddError::Other(error)), false) => {
-                result.error = Some(error);
-            }
-            (Ok(_), false) => match expansion_of(suite, test) {
+            None if test.invalid => Some(messages::valid_constraint(None)),
+            Some(AddError::Schema(error) | AddError::Other(error)) => Some(error),
+            None => match expansion_of(suite, test) {
                 Ok(expansion) => {
                     let run = |case: &Case| self.case(suite, test, &expansion, case);
                     result.cases = test.cases.iter().map(run).collect();
+                    None
                 }
-                Err(error) => result.error = Some(error),
+                Err(error) => Some(error),
             },
-        }
+        };
         result.time = started.elapsed();
         result
     }
