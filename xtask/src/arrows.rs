@@ -14,6 +14,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-report", &[]),
     ("reeve-apiserver", &["reeve-go-compat"]),
     ("reeve-gatekeeper", &["reeve-go-compat"]),
+    ("reeve-gator", &["reeve-gatekeeper", "reeve-go-compat"]),
     ("reeve-templates-engine", &["reeve-go-compat"]),
     (
         "reeve-policy-generator",
@@ -120,6 +121,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
             "reeve-dryrun",
             "reeve-doctor",
             "reeve-fleet",
+            "reeve-gator",
             "reeve-lint",
             "reeve-manifests",
             "reeve-report",
