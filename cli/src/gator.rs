@@ -1,6 +1,7 @@
 //! `reeve gator`, and the program `gator`.
 
 use std::ffi::OsString;
+use std::io::{IsTerminal as _, Read};
 use std::process::ExitCode;
 
 use clap::error::ErrorKind;
@@ -24,7 +25,12 @@ pub(crate) fn of_program(args: Vec<OsString>) -> Result<Args, ExitCode> {
 
 /// Runs, prints, and returns the exit code.
 pub(crate) async fn run(args: Args, stop: CancellationToken) -> ExitCode {
-    let work = tokio::task::spawn_blocking(move || reeve_gator::run(&args));
+    let work = tokio::task::spawn_blocking(move || {
+        let mut input = std::io::stdin();
+        let is_piped = !input.is_terminal();
+        let input = is_piped.then_some(&mut input as &mut dyn Read);
+        reeve_gator::run(&args, input)
+    });
     tokio::select! {
         () = stop.cancelled() => ExitCode::from(EXIT_FAILURE),
         outcome = work => match outcome {

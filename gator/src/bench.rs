@@ -1,5 +1,6 @@
 //! `gator bench`: measures how long reviews take.
 
+use std::io::Read;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
@@ -82,8 +83,8 @@ struct Latency {
     max: f64,
 }
 
-pub fn run(args: &Args) -> Outcome {
-    let objects = match read::sources(&args.filename) {
+pub fn run(args: &Args, input: Option<&mut dyn Read>) -> Outcome {
+    let objects = match read::sources(&args.filename, input) {
         Ok(objects) => objects,
         Err(error) => return Outcome::failed(messages::reading(&error)),
     };

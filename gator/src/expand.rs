@@ -1,5 +1,6 @@
 //! `gator expand`: prints what expansion templates make of objects.
 
+use std::io::Read;
 use std::path::PathBuf;
 
 use reeve_gatekeeper::Json;
@@ -15,7 +16,7 @@ Exit codes: 0 expanded, 1 could not run.";
 /// What is expanded.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// A file or folder with expansion templates and objects; standard input if there is none.
+    /// A file or folder with expansion templates and objects; those of standard input are added.
     #[arg(short = 'n', long, value_name = "PATH")]
     filename: Vec<PathBuf>,
     /// The form of the objects.
@@ -26,8 +27,8 @@ pub struct Args {
     outputfile: Option<PathBuf>,
 }
 
-pub fn run(args: &Args) -> Outcome {
-    let objects = match read::sources(&args.filename) {
+pub fn run(args: &Args, input: Option<&mut dyn Read>) -> Outcome {
+    let objects = match read::sources(&args.filename, input) {
         Ok(objects) if objects.is_empty() => return Outcome::failed(messages::NO_INPUT.to_owned()),
         Ok(objects) => objects,
         Err(error) => return Outcome::failed(messages::reading(&error)),

@@ -12,6 +12,8 @@ mod suite;
 mod test;
 mod verify;
 
+use std::io::Read;
+
 use clap::{Args as ClapArgs, Parser, Subcommand};
 
 /// The name by which the program is this command.
@@ -89,13 +91,13 @@ impl Outcome {
     }
 }
 
-/// Runs the command.
-pub fn run(args: &Args) -> Outcome {
+/// Runs the command. The objects of `input`, standard input unless it is a terminal, are added to those of files.
+pub fn run(args: &Args, input: Option<&mut dyn Read>) -> Outcome {
     match &args.command {
         Command::Verify(args) => verify::run(args),
-        Command::Test(args) => test::run(args),
-        Command::Expand(args) => expand::run(args),
-        Command::Bench(args) => bench::run(args),
+        Command::Test(args) => test::run(args, input),
+        Command::Expand(args) => expand::run(args, input),
+        Command::Bench(args) => bench::run(args, input),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Reading of files: objects in YAML and JSON, several to a file.
 
 use std::fs;
-use std::io::Read as _;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use reeve_gatekeeper::Json;
@@ -34,8 +34,8 @@ pub fn is_yaml(path: &Path) -> bool {
         .is_some_and(|extension| EXTENSIONS[..2].contains(&extension))
 }
 
-/// The objects of the files and folders, or of standard input if there is none.
-pub fn sources(paths: &[PathBuf]) -> Result<Vec<Json>, String> {
+/// The objects of the files and folders, and of standard input if it is given.
+pub fn sources(paths: &[PathBuf], input: Option<&mut dyn Read>) -> Result<Vec<Json>, String> {
     let mut objects = Vec::new();
     for path in paths {
         let metadata = fs::metadata(path).map_err(|error| messages::cannot_read(path, &error))?;
@@ -47,13 +47,14 @@ pub fn sources(paths: &[PathBuf]) -> Result<Vec<Json>, String> {
             objects.extend(file_objects(path)?);
         }
     }
-    if paths.is_empty() {
-        let mut text = String::new();
-        std::io::stdin()
-            .read_to_string(&mut text)
-            .map_err(|error| messages::cannot_read(Path::new("-"), &error))?;
-        let read = documents(&text, Dialect::Objects);
-        objects.extend(read.map_err(|error| messages::cannot_parse(Path::new("-"), &error))?);
+    if let Some(input) = input {
+        let name = Path::new("-");
+        let mut bytes = Vec::new();
+        input
+            .read_to_end(&mut bytes)
+            .map_err(|error| messages::cannot_read(name, &error))?;
+        let read = documents(&String::from_utf8_lossy(&bytes), Dialect::Objects);
+        objects.extend(read.map_err(|error| messages::cannot_parse(name, &error))?);
     }
     Ok(objects)
 }

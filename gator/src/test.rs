@@ -1,5 +1,6 @@
 //! `gator test`: reviews objects by the templates and constraints beside them.
 
+use std::io::Read;
 use std::path::PathBuf;
 
 use reeve_gatekeeper::Json;
@@ -25,7 +26,7 @@ const TARGET: &str = "admission.k8s.gatekeeper.sh";
 /// What is reviewed.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// A file or folder with templates, constraints and objects; standard input if there is none.
+    /// A file or folder with templates, constraints and objects; those of standard input are added.
     #[arg(short = 'f', long, value_name = "PATH")]
     filename: Vec<PathBuf>,
     /// The form of the results; lines of text unless it is given.
@@ -90,11 +91,11 @@ fn quoted(text: &str) -> String {
     String::from_utf8_lossy(&text.unwrap_or_default()).into_owned()
 }
 
-pub fn run(args: &Args) -> Outcome {
+pub fn run(args: &Args, input: Option<&mut dyn Read>) -> Outcome {
     if !args.image.is_empty() {
         return Outcome::failed(messages::images_unsupported());
     }
-    let objects = match read::sources(&args.filename) {
+    let objects = match read::sources(&args.filename, input) {
         Ok(objects) if objects.is_empty() => return Outcome::failed(messages::NO_INPUT.to_owned()),
         Ok(objects) => objects,
         Err(error) => return Outcome::failed(messages::reading(&error)),

@@ -20,10 +20,10 @@ use crate::suite::{self, Assertion, Case, Suite, Test, Violations};
 use crate::{Outcome, engines, messages};
 
 pub const EXAMPLES: &str = "Examples:
-  reeve gator verify tests/suite.yaml                       one suite
-  reeve gator verify tests/...                              those of a folder and of the folders in it
-  reeve gator verify tests/... --run forbid-labels//        the tests whose name contains this
-  reeve gator verify tests/... --run '//^nginx$' --verbose  the cases of this name, with each case printed
+  reeve gator verify tests/suite.yaml                    one suite
+  reeve gator verify tests/...                           those of a folder and of the folders in it
+  reeve gator verify tests/... --run forbid-labels//     the tests whose name contains this
+  reeve gator verify tests/... --run '//^nginx$' -v      the cases of this name, with each case printed
 
 Exit codes: 0 all pass, 1 something failed.";
 

@@ -43,7 +43,14 @@ fn without_times(text: &str) -> String {
 }
 
 fn outcome(command: &str) -> Outcome {
-    run(&Args::of_program(words(command)).unwrap())
+    match Args::of_program(words(command)) {
+        Ok(args) => run(&args, None),
+        Err(error) => Outcome {
+            error: error.to_string(),
+            code: u8::MAX,
+            ..Outcome::default()
+        },
+    }
 }
 
 #[test]
@@ -212,5 +219,24 @@ fn expanded_objects_are_written_to_a_file() {
         fs::read_to_string(&path)
             .unwrap()
             .starts_with("apiVersion: v1\nkind: Pod\n")
+    );
+}
+
+#[test]
+fn objects_of_standard_input_are_added() {
+    let words = words("gator test -f tests/manifests/audit/policies.yaml");
+    let args = Args::of_program(words).unwrap();
+    let pod = "apiVersion: v1\nkind: Pod\nmetadata: {name: piped}\n";
+    let outcome = run(&args, Some(&mut pod.as_bytes()));
+    assert_eq!(
+        outcome.output,
+        "v1/Pod piped: [\"pods\"] Message: \"saw <Pod> \\\"piped\\\"\"\n"
+    );
+    assert_eq!(outcome.code, 1);
+    let broken = run(&args, Some(&mut "a: [".as_bytes()));
+    assert!(
+        broken.error.starts_with("reading: reading \"-\": "),
+        "{}",
+        broken.error
     );
 }
