@@ -75,7 +75,7 @@ fn object_name(input: &Input) -> String {
 pub fn of_review(answered: &Reviewed, recorded: &Reviewed) -> Vec<String> {
     let is_refused_here = !answered.error.is_empty();
     let mut found = Vec::new();
-    if is_refused_here != !recorded.error.is_empty() {
+    if is_refused_here == recorded.error.is_empty() {
         // The error of one constraint poisons its siblings with Gatekeeper; here it is a result of that constraint.
         let is_isolated = recorded.error.contains(".msg accessor error");
         if !is_isolated {

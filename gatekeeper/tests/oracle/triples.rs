@@ -65,7 +65,7 @@ impl Triple {
         }
         engine.add_inventory(case);
         let added = engine.client.add_constraint(constraint);
-        if added.is_err() != !self.refused.is_empty() {
+        if added.is_err() == self.refused.is_empty() {
             return vec![format!(
                 "constraint: {added:?}, recorded {:?}",
                 self.refused
