@@ -8,6 +8,7 @@ mod screen;
 mod session;
 mod verdict;
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -28,6 +29,8 @@ use verdict::Wait;
 
 /// How long to wait for the end of the controllers.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+/// A start that takes longer is announced.
+const LONG_START: Duration = Duration::from_secs(1);
 
 /// What a fleet is made of, and until when it runs.
 // Each boolean is a separate flag.
@@ -113,7 +116,11 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     let logs = args.log.start()?;
     let scratch = Scratch::new();
     let scratch = scratch.context("cannot make a folder for the controllers' kubeconfigs")?;
-    let fleet = Fleet::start(args.options(scratch.path(), &planned)).await?;
+    let fleet = tokio::select! {
+        () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+        fleet = Fleet::start(args.options(scratch.path(), &planned)) => fleet?,
+        never = notice_of_a_long_start(planned.clusters.len()) => match never {},
+    };
     let kubeconfig = fleet.kubeconfig()?;
     let foreign = Foreign::forced(args.force);
     let _kubeconfig = Kubeconfig::write(&args.kubeconfig, &kubeconfig, "reeve up", foreign)?;
@@ -153,6 +160,13 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
             Ok(outcome)
         }
     }
+}
+
+/// Prints that the fleet is still starting, once. Never ends.
+async fn notice_of_a_long_start(clusters: usize) -> Infallible {
+    tokio::time::sleep(LONG_START).await;
+    output::aside(format_args!("{}", messages::starting(clusters)));
+    std::future::pending().await
 }
 
 impl Args {

@@ -1,9 +1,12 @@
 //! Creates the servers of a fleet, and the objects that exist before the first policy.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures::StreamExt as _;
+use futures::stream;
 use kube::Client;
 use kube::core::Request;
 use reeve_apiserver::{
@@ -13,6 +16,7 @@ use reeve_apiserver::{
 use reeve_runtime::activity::Activity;
 use reeve_runtime::client::RateLimits;
 use serde_json::Value;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::admission::Registration;
 use crate::cluster::Cluster;
@@ -109,6 +113,9 @@ pub enum FleetError {
         #[source]
         source: Box<kube::Error>,
     },
+    /// The task that starts a cluster has panicked.
+    #[error("the start of a cluster")]
+    Broke(#[source] tokio::task::JoinError),
 }
 
 /// A server of a fleet: the hub, or a managed cluster.
@@ -165,21 +172,26 @@ impl Fleet {
             make(&client, HUB, crd).await?;
         }
         make(&client, HUB, &objects::namespace(objects::POLICIES)).await?;
-        let of_cluster = crds::of_cluster()?;
+        let mut of_cluster = of_policies;
+        of_cluster.extend(crds::of_cluster()?);
+        let starter = Arc::new(ClusterStarter {
+            members,
+            crds: of_cluster,
+        });
+        let start = |(place, wanted): (usize, Cluster)| {
+            let starter = Arc::clone(&starter);
+            AbortOnDropHandle::new(tokio::spawn(async move {
+                starter.start(place, &wanted).await.map(|one| (one, wanted))
+            }))
+        };
+        let at_once = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let mut started = stream::iter(names.into_iter().enumerate())
+            .map(start)
+            .buffered(at_once);
         let mut clusters = Vec::new();
-        for (place, wanted) in names.iter().enumerate() {
-            let name = &wanted.name;
-            let offset = u16::try_from(place + 1).unwrap_or_default();
-            let cluster = members.start(name, offset).await?;
-            let own = cluster.client();
-            for crd in of_policies.iter().chain(&of_cluster) {
-                make(&own, name, crd).await?;
-            }
-            for claim in objects::cluster_claims(wanted) {
-                make(&own, name, &claim).await?;
-            }
-            make(&own, name, &objects::namespace(name)).await?;
-            join(&client, wanted).await?;
+        while let Some(cluster) = started.next().await {
+            let (cluster, wanted) = cluster.map_err(FleetError::Broke)??;
+            join(&client, &wanted).await?;
             clusters.push(cluster);
         }
         make(&client, HUB, &objects::binding(objects::POLICIES, "global")).await?;
@@ -226,6 +238,31 @@ fn clusters(options: &FleetOptions, data: Option<&Data>) -> Result<Vec<Cluster>,
 struct Members {
     options: FleetOptions,
     data: Option<Data>,
+}
+
+/// Starts managed clusters, several at a time.
+struct ClusterStarter {
+    members: Members,
+    /// The CRDs of every cluster.
+    crds: Vec<Value>,
+}
+
+impl ClusterStarter {
+    /// Starts the server of a cluster and creates what is on every cluster. `place` counts the clusters of the fleet.
+    async fn start(&self, place: usize, wanted: &Cluster) -> Result<Member, FleetError> {
+        let name = &wanted.name;
+        let offset = u16::try_from(place + 1).unwrap_or_default();
+        let cluster = self.members.start(name, offset).await?;
+        let client = cluster.client();
+        for crd in &self.crds {
+            make(&client, name, crd).await?;
+        }
+        for claim in objects::cluster_claims(wanted) {
+            make(&client, name, &claim).await?;
+        }
+        make(&client, name, &objects::namespace(name)).await?;
+        Ok(cluster)
+    }
 }
 
 impl Members {
