@@ -52,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn denials_are_joined_by_newlines_and_warnings_are_listed() {
+    fn gk_120_denials_are_joined_by_newlines_and_warnings_are_listed() {
         let violations = [
             violation("a", "deny", &[]),
             violation("b", "deny", &[]),
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn dryrun_and_unknown_actions_allow_the_request() {
+    fn gk_120_dryrun_and_unknown_actions_allow_the_request() {
         let violations = [violation("a", "dryrun", &[]), violation("b", "foo", &[])];
         assert_eq!(answer(&violations), Answer::default());
     }

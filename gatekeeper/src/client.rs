@@ -1,4 +1,4 @@
-//! Templates, constraints, inventory, and the review of an object by all of them (GK-113 to GK-116).
+//! Templates, constraints, inventory, and the review of an object by all of them (GK-102, GK-113).
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -343,11 +343,10 @@ impl Client {
         }
         match &entry.program {
             Program::Cel(program) => {
-                let request = review.cel_request();
                 let messages = program.evaluate(&cel::Input {
                     object: review.new_object(),
                     old_object: review.old_object(),
-                    request: &request,
+                    request: review.cel_request(),
                     namespace_object: review.namespace_object(),
                     parameters: loaded.constraint.parameters(),
                     constraint: &loaded.constraint.object,

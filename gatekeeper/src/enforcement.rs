@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn absent_action_is_deny_at_every_point() {
+    fn gk_110_absent_action_is_deny_at_every_point() {
         let enforcement = Enforcement::of_spec(&json!({}));
         assert_eq!(enforcement.action, DENY);
         assert_eq!(
@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn scoped_actions_are_those_of_the_point_and_of_the_asterisk() {
+    fn gk_110_scoped_actions_are_those_of_the_point_and_of_the_asterisk() {
         let enforcement = Enforcement::of_spec(&json!({
             "enforcementAction": "scoped",
             "scopedEnforcementActions": [

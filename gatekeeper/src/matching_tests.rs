@@ -52,7 +52,7 @@ fn matched(member: Json, object: &Json, namespace: Option<&Json>) -> Result<bool
 #[case::other_name(json!({"name": "db-*"}), false)]
 #[case::source_all(json!({"source": "All"}), true)]
 #[case::source_generated(json!({"source": "Generated"}), false)]
-fn match_of_a_namespaced_object(#[case] member: Json, #[case] expected: bool) {
+fn gk_109_match_of_a_namespaced_object(#[case] member: Json, #[case] expected: bool) {
     assert_eq!(matched(member, &pod(), None), Ok(expected));
 }
 
@@ -62,12 +62,12 @@ fn match_of_a_namespaced_object(#[case] member: Json, #[case] expected: bool) {
 #[case::namespaces_do_not_apply(json!({"namespaces": ["shop"]}), true)]
 #[case::nor_do_excluded(json!({"excludedNamespaces": ["*"]}), true)]
 #[case::nor_does_the_selector(json!({"namespaceSelector": {"matchLabels": {"a": "b"}}}), true)]
-fn match_of_a_cluster_scoped_object(#[case] member: Json, #[case] expected: bool) {
+fn gk_109_match_of_a_cluster_scoped_object(#[case] member: Json, #[case] expected: bool) {
     assert_eq!(matched(member, &role(), None), Ok(expected));
 }
 
 #[test]
-fn cluster_scoped_object_with_an_empty_namespace_counts_as_namespaced() {
+fn gk_109_cluster_scoped_object_with_an_empty_namespace_counts_as_namespaced() {
     let empty = json!({});
     let with = |member| matched(member, &role(), Some(&empty));
     assert_eq!(with(json!({"scope": "Namespaced"})), Ok(true));
@@ -76,7 +76,7 @@ fn cluster_scoped_object_with_an_empty_namespace_counts_as_namespaced() {
 }
 
 #[test]
-fn namespace_object_is_matched_by_its_own_name_and_labels() {
+fn gk_109_namespace_object_is_matched_by_its_own_name_and_labels() {
     let shop = namespace("shop");
     assert_eq!(matched(json!({"scope": "Cluster"}), &shop, None), Ok(true));
     assert_eq!(
@@ -92,7 +92,7 @@ fn namespace_object_is_matched_by_its_own_name_and_labels() {
 }
 
 #[test]
-fn namespace_selector_asks_the_labels_of_the_namespace() {
+fn gk_109_namespace_selector_asks_the_labels_of_the_namespace() {
     let shop = namespace("shop");
     let selector = |env: &str| json!({"namespaceSelector": {"matchLabels": {"env": env}}});
     assert_eq!(matched(selector("prod"), &pod(), Some(&shop)), Ok(true));
@@ -101,7 +101,7 @@ fn namespace_selector_asks_the_labels_of_the_namespace() {
 }
 
 #[test]
-fn generated_name_matches_prefixes_and_parts_only() {
+fn gk_109_generated_name_matches_prefixes_and_parts_only() {
     let object = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"generateName": "job-run-", "namespace": "a"}});
     for (pattern, expected) in [
         ("job-*", true),
@@ -118,7 +118,7 @@ fn generated_name_matches_prefixes_and_parts_only() {
 }
 
 #[test]
-fn unknown_source_is_an_error_unless_all_sources_match() {
+fn gk_109_unknown_source_is_an_error_unless_all_sources_match() {
     let object = pod();
     let target = Target {
         object: &object,

@@ -26,6 +26,7 @@ pub struct Review {
     namespace: Option<Json>,
     source: Option<Source>,
     document: OnceLock<Value>,
+    cel_request: OnceLock<Json>,
 }
 
 impl Review {
@@ -125,6 +126,7 @@ impl Review {
             namespace: None,
             source: None,
             document: OnceLock::new(),
+            cel_request: OnceLock::new(),
         })
     }
 
@@ -229,7 +231,11 @@ impl Review {
     }
 
     /// `request` of CEL expressions: all members present.
-    pub(crate) fn cel_request(&self) -> Json {
+    pub(crate) fn cel_request(&self) -> &Json {
+        self.cel_request.get_or_init(|| self.complete_request())
+    }
+
+    fn complete_request(&self) -> Json {
         let text = |member: &str| json!(self.request[member].as_str().unwrap_or_default());
         let or = |member: &str, default: &Json| match &self.request[member] {
             Json::Null => default.clone(),

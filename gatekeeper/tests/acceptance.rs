@@ -29,7 +29,7 @@ fn both_engines() -> serde_json::Value {
 #[rstest]
 #[case::cel_first(Engines::CelFirst, "from CEL")]
 #[case::rego_only(Engines::RegoOnly, "from Rego")]
-fn gk_2_one_engine_evaluates_a_template_with_both(
+fn gk_102_one_engine_evaluates_a_template_with_both(
     #[case] engines: Engines,
     #[case] expected: &str,
 ) {
@@ -47,7 +47,7 @@ fn gk_2_one_engine_evaluates_a_template_with_both(
 #[rstest]
 #[case::singular("matchCondition", 0)]
 #[case::plural("matchConditions", 1)]
-fn gk_4_only_the_singular_of_match_conditions_counts(#[case] key: &str, #[case] expected: usize) {
+fn gk_125_only_the_singular_of_match_conditions_counts(#[case] key: &str, #[case] expected: usize) {
     let template = support::template_of(
         json!({"code": [{"engine": "K8sNativeValidation", "source": {
             key: [{"name": "never", "expression": "false"}],
@@ -58,7 +58,7 @@ fn gk_4_only_the_singular_of_match_conditions_counts(#[case] key: &str, #[case] 
 }
 
 #[test]
-fn template_without_an_engine_is_refused() {
+fn gk_102_template_without_an_engine_is_refused() {
     let template = support::template_of(json!({"code": [{"engine": "Other", "source": {}}]}));
     let error = load(&template).unwrap_err();
     assert!(
@@ -87,7 +87,7 @@ fn replaced_template_keeps_the_constraints_that_are_still_valid() {
 }
 
 #[test]
-fn gk_3_legacy_rego_wins_over_code() {
+fn gk_102_legacy_rego_wins_over_code() {
     let template = support::template_of(json!({
         "rego": "package probe\nviolation[{\"msg\": \"legacy\"}] { true }",
         "code": [{"engine": "Rego", "source": {"rego": "package probe\nviolation[{\"msg\": \"code\"}] { true }"}}],
@@ -96,7 +96,7 @@ fn gk_3_legacy_rego_wins_over_code() {
 }
 
 #[test]
-fn gk_5_unknown_namespace_auto_rejects_with_the_constraints_action() {
+fn gk_109_unknown_namespace_auto_rejects_with_the_constraints_action() {
     let mut client = load(&rego_template(NAMED)).unwrap();
     let spec = json!({"enforcementAction": "warn", "match": {"namespaceSelector": {"matchLabels": {"a": "b"}}}});
     client.add_constraint(&constraint("probe", spec)).unwrap();
@@ -114,7 +114,7 @@ fn gk_5_unknown_namespace_auto_rejects_with_the_constraints_action() {
 }
 
 #[test]
-fn gk_6_defaults_fill_parameters_but_do_not_make_them() {
+fn gk_108_defaults_fill_parameters_but_do_not_make_them() {
     let mut template = rego_template(
         "package probe\nviolation[{\"msg\": msg}] { msg := sprintf(\"%v\", [input.parameters]) }",
     );
@@ -136,7 +136,7 @@ fn gk_6_defaults_fill_parameters_but_do_not_make_them() {
 }
 
 #[test]
-fn gk_7_conflict_is_an_error_of_each_constraint() {
+fn gk_104_conflict_is_an_error_of_each_constraint() {
     let mut client = load(&rego_template(
         "package probe\nviolation[{\"msg\": value}] { value }\nvalue = 1 { true }\nvalue = 2 { true }\n",
     ))
@@ -156,7 +156,7 @@ fn gk_7_conflict_is_an_error_of_each_constraint() {
 }
 
 #[test]
-fn message_that_is_no_text_is_an_error_of_its_constraint_only() {
+fn gk_104_message_that_is_no_text_is_an_error_of_its_constraint_only() {
     let mut client = load(&rego_template(
         "package probe\nviolation[{\"msg\": msg}] { msg := input.parameters.msg }",
     ))
@@ -198,7 +198,7 @@ fn audited(count: usize, message: &str, limit: usize) -> serde_json::Value {
 }
 
 #[test]
-fn gk_8_smallest_twenty_are_listed_in_descending_order() {
+fn gk_117_smallest_twenty_are_listed_in_descending_order() {
     let status = audited(25, "m", 20);
     assert_eq!(status["totalViolations"], 25);
     let names: Vec<String> = status["violations"]
@@ -212,14 +212,14 @@ fn gk_8_smallest_twenty_are_listed_in_descending_order() {
 }
 
 #[test]
-fn gk_8_limit_of_zero_counts_without_a_list() {
+fn gk_117_limit_of_zero_counts_without_a_list() {
     let status = audited(3, "m", 0);
     assert_eq!(status["totalViolations"], 3);
     assert!(status.get("violations").is_none());
 }
 
 #[test]
-fn gk_9_long_message_is_cut_between_characters() {
+fn gk_117_long_message_is_cut_between_characters() {
     let status = audited(1, &"x".repeat(300), 20);
     let message = status["violations"][0]["message"]
         .as_str()
@@ -235,7 +235,7 @@ fn gk_9_long_message_is_cut_between_characters() {
 }
 
 #[test]
-fn gk_10_status_without_violations_has_a_total_and_no_list() {
+fn gk_117_status_without_violations_has_a_total_and_no_list() {
     assert_eq!(
         audited(0, "m", 20).to_string(),
         r#"{"auditTimestamp":"2026-01-02T03:04:05Z","byPod":[{"constraintUID":"u","enforced":true,"id":"pod-1","observedGeneration":3,"operations":["audit","status"]}],"totalViolations":0}"#
@@ -259,7 +259,7 @@ fn status_of_one_violation_is_that_of_upstream() {
 #[case::in_comprehension("f(x) { count([1 | f(x)]) == 1 }")]
 #[case::in_negation("f(x) { not f(x) }")]
 #[case::through_the_entry("f(x) { violation[x] }")]
-fn gk_11_recursion_is_refused_at_load(#[case] rules: &str) {
+fn gk_103_recursion_is_refused_at_load(#[case] rules: &str) {
     let rego = format!("package probe\nviolation[{{\"msg\": \"m\"}}] {{ f(1) }}\n{rules}");
     let error = load(&rego_template(&rego)).unwrap_err();
     assert!(
@@ -271,7 +271,7 @@ fn gk_11_recursion_is_refused_at_load(#[case] rules: &str) {
 }
 
 #[test]
-fn gk_11_recursion_through_libs_is_refused() {
+fn gk_103_recursion_through_libs_is_refused() {
     let template = support::template_of(json!({
         "rego": "package probe\nimport data.lib.a\nviolation[{\"msg\": \"m\"}] { a.f(1) }",
         "libs": ["package lib.a\nimport data.lib.b\nf(x) { b.g(x) }", "package lib.b\ng(x) { data.lib.a.f(x) }"],
@@ -309,7 +309,7 @@ fn local_variable_with_the_name_of_a_rule_is_no_recursion() {
 )]
 #[case::variable("", "x == unknown", "rego_unsafe_var_error")]
 #[case::syntax("", "x := ", "rego_parse_error")]
-fn gk_12_source_that_the_compiler_refuses_is_refused_at_load(
+fn gk_103_source_that_the_compiler_refuses_is_refused_at_load(
     #[case] import: &str,
     #[case] statement: &str,
     #[case] expected: &str,
@@ -347,7 +347,7 @@ fn lib_outside_of_the_package_lib_is_refused() {
 }
 
 #[test]
-fn gk_16_long_evaluation_is_stopped_and_others_are_not_affected() {
+fn gk_122_long_evaluation_is_stopped_and_others_are_not_affected() {
     let limits = Limits {
         time: Duration::from_millis(100),
         ..Limits::default()
@@ -380,7 +380,7 @@ fn gk_16_long_evaluation_is_stopped_and_others_are_not_affected() {
 }
 
 #[test]
-fn violations_are_ordered_by_action_and_message() {
+fn gk_113_violations_are_ordered_by_action_and_message() {
     let mut client = load(&rego_template(
         "package probe\nviolation[{\"msg\": msg}] { msg := input.parameters.msgs[_] }",
     ))
@@ -400,7 +400,7 @@ fn violations_are_ordered_by_action_and_message() {
 }
 
 #[test]
-fn equal_results_are_one_and_details_tell_them_apart() {
+fn gk_104_equal_results_are_one_and_details_tell_them_apart() {
     let client = client(&rego_template(
         "package probe\nviolation[{\"msg\": \"m\", \"details\": {\"n\": n}}] { n := [1, 2][_] }\nviolation[{\"msg\": \"m\", \"details\": {\"n\": 1}, \"other\": true}] { true }\nviolation[{\"details\": {}}] { true }",
     ));
@@ -410,7 +410,7 @@ fn equal_results_are_one_and_details_tell_them_apart() {
 }
 
 #[test]
-fn inventory_reaches_referential_templates_and_changes_with_it() {
+fn gk_112_inventory_reaches_referential_templates_and_changes_with_it() {
     let mut client = client(&rego_template(
         "package probe\nviolation[{\"msg\": msg}] { other := data.inventory.namespace[ns][\"v1\"][\"Pod\"][name]; msg := sprintf(\"%v/%v\", [ns, name]) }\nviolation[{\"msg\": msg}] { data.inventory.cluster[\"v1\"].Namespace[name]; msg := name }",
     ));
@@ -426,7 +426,7 @@ fn inventory_reaches_referential_templates_and_changes_with_it() {
 }
 
 #[test]
-fn audit_document_has_the_keys_of_upstream() {
+fn gk_111_audit_document_has_the_keys_of_upstream() {
     let client = client(&rego_template(
         "package probe\nviolation[{\"msg\": msg}] { keys := sort([key | input.review[key]]); msg := sprintf(\"%v %v\", [concat(\",\", [k | k := keys[_]]), input.review.operation]) }",
     ));
@@ -439,7 +439,7 @@ fn audit_document_has_the_keys_of_upstream() {
 }
 
 #[test]
-fn deletion_shows_the_old_object_and_needs_it() {
+fn gk_111_deletion_shows_the_old_object_and_needs_it() {
     let admission = |old: serde_json::Value| {
         json!({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
             "uid": "1", "operation": "DELETE", "kind": {"group": "", "version": "v1", "kind": "Pod"},
@@ -458,7 +458,7 @@ fn deletion_shows_the_old_object_and_needs_it() {
 }
 
 #[test]
-fn scoped_constraint_is_evaluated_only_at_its_points() {
+fn gk_110_scoped_constraint_is_evaluated_only_at_its_points() {
     let mut client = load(&rego_template(NAMED)).unwrap();
     let spec = json!({
         "enforcementAction": "scoped",

@@ -53,7 +53,7 @@ fn is_harmless(rego: &str) {
 #[case::calls("count(", ")")]
 #[case::comprehensions("[x | x := ", "]")]
 #[case::indices("input[", "]")]
-fn deep_nesting_is_refused(#[case] open: &str, #[case] close: &str) {
+fn gk_122_deep_nesting_is_refused(#[case] open: &str, #[case] close: &str) {
     for depth in [20, 40, 200, 100_000] {
         let value = format!("{}1{}", open.repeat(depth), close.repeat(depth));
         is_harmless(&with_rules("", &format!("y := {value}")));
@@ -71,7 +71,7 @@ fn deep_nesting_is_refused(#[case] open: &str, #[case] close: &str) {
 #[case::members("1", " in [1]")]
 #[case::paths("input", ".a")]
 #[case::comparisons("1", " == 1")]
-fn long_chains_are_harmless(#[case] first: &str, #[case] next: &str) {
+fn gk_122_long_chains_are_harmless(#[case] first: &str, #[case] next: &str) {
     for length in [50, 900, 50_000] {
         is_harmless(&with_rules(
             "",
@@ -81,7 +81,7 @@ fn long_chains_are_harmless(#[case] first: &str, #[case] next: &str) {
 }
 
 #[test]
-fn long_chain_of_rules_is_harmless() {
+fn gk_122_long_chain_of_rules_is_harmless() {
     for length in [100, 1_500, 20_000] {
         let mut rules = vec!["r0(x) = x { true }".to_owned()];
         for index in 1..length {
@@ -101,7 +101,7 @@ fn long_chain_of_rules_is_harmless() {
 #[case::hexadecimal("hex.encode(@)")]
 #[case::json("json.marshal([@, @])")]
 #[case::products("to_number(\"123456789\") * 1")]
-fn doubling_ends_within_the_limits(#[case] step: &str) {
+fn gk_122_doubling_ends_within_the_limits(#[case] step: &str) {
     let mut statements = vec!["s0 := \"a%a\"".to_owned()];
     for index in 0..45 {
         let step = step.replace('@', &format!("s{index}"));
@@ -111,7 +111,7 @@ fn doubling_ends_within_the_limits(#[case] step: &str) {
 }
 
 #[test]
-fn squares_of_squares_are_stopped() {
+fn gk_122_squares_of_squares_are_stopped() {
     let mut statements = vec!["s0 := 123456789".to_owned()];
     for index in 0..45 {
         statements.push(format!("s{} := s{index} * s{index}", index + 1));
@@ -140,7 +140,7 @@ fn squares_of_squares_are_stopped() {
 #[case::width(
     "violation[{\"msg\": msg}] { msg := sprintf(\"%999999d %999999d %999999d %999999d %999999d\", [1, 1, 1, 1, 1]) }"
 )]
-fn too_much_output_is_an_error(#[case] rule: &str) {
+fn gk_122_too_much_output_is_an_error(#[case] rule: &str) {
     let mut client = load_with(
         &rego_template(&format!("package probe\n{rule}")),
         Options {
@@ -171,7 +171,7 @@ fn too_much_output_is_an_error(#[case] rule: &str) {
 #[case::backtracking("(a+a+)+b")]
 #[case::lookaround("(?=a)b")]
 #[case::classes("[[:alpha:]]{1000}[[:alpha:]]{1000}")]
-fn patterns_are_harmless(#[case] pattern: &str) {
+fn gk_122_patterns_are_harmless(#[case] pattern: &str) {
     let rego = with_rules(
         "",
         &format!(
@@ -182,7 +182,7 @@ fn patterns_are_harmless(#[case] pattern: &str) {
 }
 
 #[test]
-fn deeply_nested_object_is_refused() {
+fn gk_122_deeply_nested_object_is_refused() {
     let mut object = json!(1);
     for _ in 0..600 {
         object = json!({"a": object});
@@ -197,7 +197,7 @@ fn deeply_nested_object_is_refused() {
 }
 
 #[test]
-fn endless_work_is_stopped_and_the_next_review_is_not_affected() {
+fn gk_122_endless_work_is_stopped_and_the_next_review_is_not_affected() {
     let rego = "package probe\nviolation[{\"msg\": \"slow\"}] { input.review.object.metadata.name == \"slow\"; r := numbers.range(1, 2000); count([1 | r[_]; r[_]; r[_]]) == 0 }\nviolation[{\"msg\": \"quick\"}] { input.review.object.metadata.name == \"quick\" }";
     let mut client = load_with(&rego_template(rego), options()).unwrap();
     client
@@ -211,7 +211,7 @@ fn endless_work_is_stopped_and_the_next_review_is_not_affected() {
 }
 
 #[test]
-fn source_that_is_too_long_is_refused() {
+fn gk_122_source_that_is_too_long_is_refused() {
     let rego = format!(
         "package probe\nviolation[{{\"msg\": \"m\"}}] {{ true }}\n# {}",
         "x".repeat(2 << 20)
@@ -238,7 +238,7 @@ fn source_that_is_too_long_is_refused() {
 #[case("package a\nviolation[x] { x := 1 * }")]
 #[case("package ä\nviolation[x] { x := \"ä\" }")]
 #[case("import data.lib\npackage a")]
-fn broken_source_is_refused_without_a_panic(#[case] rego: &str) {
+fn gk_122_broken_source_is_refused_without_a_panic(#[case] rego: &str) {
     let template = rego_template(rego);
     let _ = load(&template);
     let _ = load(&support::rego_v1_template(rego));

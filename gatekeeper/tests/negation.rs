@@ -47,7 +47,7 @@ fn fires(preamble: &str, statement: &str) -> bool {
 )]
 #[case::call_in_equality("", "not count(object.absent) == 0")]
 #[case::with_undefined("f(x) { x == 1 }", "not f(input.other) with input as {\"review\": 1}")]
-fn gk_13_undefined_operand_fails_the_body(#[case] preamble: &str, #[case] statement: &str) {
+fn gk_114_undefined_operand_fails_the_body(#[case] preamble: &str, #[case] statement: &str) {
     assert!(!fires(preamble, statement));
 }
 
@@ -62,7 +62,7 @@ fn gk_13_undefined_operand_fails_the_body(#[case] preamble: &str, #[case] statem
 )]
 #[case::defined_operand("f(x) { x == 1 }", "not f(object.metadata.name)")]
 #[case::local_variable("f(x) { x == 1 }", "x := 2; not f(x)")]
-fn gk_13_undefined_reference_satisfies_the_negation(
+fn gk_114_undefined_reference_satisfies_the_negation(
     #[case] preamble: &str,
     #[case] statement: &str,
 ) {
@@ -70,7 +70,7 @@ fn gk_13_undefined_reference_satisfies_the_negation(
 }
 
 #[test]
-fn gk_15_braceless_negation_of_v1_is_rewritten() {
+fn gk_114_braceless_negation_of_v1_is_rewritten() {
     let template = support::rego_v1_template(
         "package probe\n\nviolation contains {\"msg\": \"absent operand\"} if not f(input.review.object.absent)\n\nviolation contains {\"msg\": \"name\"} if not f(input.review.object.metadata.name)\n\nviolation contains {\"msg\": \"plain\"} if not input.review.object.absent\n\nf(x) if x == 1\n",
     );

@@ -32,6 +32,6 @@ fn text(arguments: &str) -> String {
 #[case::whole(r#""%v %s", [3, 3]"#, "3 %!s(int=3)")]
 #[case::percent(r#""100%%", []"#, "100%")]
 #[case::null(r#""%v", [null]"#, "null")]
-fn gk_14_format_is_that_of_go(#[case] arguments: &str, #[case] expected: &str) {
+fn gk_115_format_is_that_of_go(#[case] arguments: &str, #[case] expected: &str) {
     assert_eq!(text(arguments), expected);
 }

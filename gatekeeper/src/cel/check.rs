@@ -4,7 +4,6 @@ mod calls;
 mod clauses;
 mod loops;
 
-pub use clauses::clause_name;
 use kube_cel::cel::common::ast::{EntryExpr, Expr, IdedExpr, LiteralValue};
 
 use super::expression::{Entry, Expression, Item, Operator, Root, Select};

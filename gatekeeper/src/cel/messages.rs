@@ -168,3 +168,19 @@ pub fn clause_mismatch(expected: &str, given: &str) -> String {
 }
 
 pub const INVALID_UTF8: &str = "invalid UTF-8 in bytes, cannot convert to string";
+
+/// What a clause shows, in errors.
+pub fn clause_name(verb: char) -> Option<&'static str> {
+    Some(match verb {
+        's' => {
+            "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
+        }
+        'd' => "decimal clause can only be used on integers",
+        'f' => "fixed-point clause can only be used on doubles",
+        'e' => "scientific clause can only be used on doubles",
+        'b' => "only integers and bools can be formatted as binary",
+        'o' => "octal clause can only be used on integers",
+        'x' | 'X' => "only integers, byte buffers, and strings can be formatted as hex",
+        _ => return None,
+    })
+}

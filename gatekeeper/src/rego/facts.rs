@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use regorus::unstable::{
-    AssignOp, Expr, Import, Literal, LiteralStmt, Module, Query, Rule, RuleHead, Span,
+    AssignOp, Expr, Import, Literal, LiteralStmt, Module, Query, Rule, RuleHead,
 };
 
-use super::syntax::{self, Path, children};
+use super::syntax::{self, Path, children, place};
 use super::variables;
 
 /// A use of something, and where.
@@ -142,11 +142,6 @@ pub fn of_module(module: &Module) -> ModuleFacts {
 fn rule_name(rule: &Rule) -> Option<String> {
     let path = syntax::path(syntax::parts(rule).head)?;
     Some(path.root)
-}
-
-/// The file and line of a part of a source.
-pub fn place(span: &Span) -> String {
-    format!("{}:{}", span.source.file(), span.line)
 }
 
 struct Collector<'a> {

@@ -1,7 +1,7 @@
 //! Errors of the engine in the words of Open Policy Agent.
 
 use super::Limits;
-use super::lint::Checked;
+use super::checked::Checked;
 use crate::messages;
 
 /// An error's place and text as the engine prints them: `--> file:line:column`, the line, and `error: text`.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use super::checked::Checked;
 use super::facts::{ModuleFacts, OWN, RuleFacts, Shape, Use};
 use super::{CompileError, builtins};
 use crate::messages;
@@ -11,21 +12,6 @@ use crate::template::RegoVersion;
 const MAX_LEVELS: usize = 4_000;
 /// How many rules that need themselves are named.
 const MAX_RECURSIONS: usize = 10;
-
-/// What the check of all modules has found out.
-#[derive(Clone, Debug, Default)]
-pub struct Checked {
-    /// How deep calls and expressions are nested at most.
-    pub levels: usize,
-    /// Whether `data.inventory` is read.
-    pub is_referential: bool,
-    /// For each line with calls, where the second definition of the first function called there is.
-    pub second_definitions: BTreeMap<String, String>,
-    /// Where members of objects are defined.
-    pub object_places: BTreeSet<String>,
-    /// Whether an evaluation depends on nothing but its input.
-    pub is_pure: bool,
-}
 
 /// Checks the entry module, which is the first, and its libs.
 pub fn check(modules: &[ModuleFacts], version: RegoVersion) -> Result<Checked, CompileError> {

@@ -1,6 +1,7 @@
 //! Templates for the engine `Rego`: compiled once, evaluated on prepared engines (GK-103, GK-104).
 
 mod builtins;
+mod checked;
 mod facts;
 mod fault;
 mod guard;
@@ -15,13 +16,14 @@ mod text;
 mod value;
 mod variables;
 
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
 use std::time::Duration;
 
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, Value};
 
-use self::lint::Checked;
+use self::checked::Checked;
 use crate::Json;
 use crate::messages;
 use crate::template::{RegoSource, RegoVersion};
@@ -227,15 +229,18 @@ impl Program {
             _ => Vec::new(),
         };
         let mut findings: Vec<Finding> = Vec::new();
+        let mut seen = BTreeSet::new();
         let mut bytes = 0;
         for element in elements {
             let Some(finding) = finding(element)? else {
                 continue;
             };
-            if findings.contains(&finding) {
+            let details = finding.details.to_string();
+            let length = finding.message.len() + details.len();
+            if !seen.insert((finding.message.clone(), details)) {
                 continue;
             }
-            bytes += finding.message.len() + finding.details.to_string().len();
+            bytes += length;
             findings.push(finding);
             let fail = |message| Err(EvaluationError { message });
             if findings.len() > self.limits.violations {

@@ -3,7 +3,7 @@
 use std::num::{NonZeroU32, NonZeroUsize};
 
 use regorus::unstable::{
-    Expr, Literal, LiteralStmt, Module, Parser, Query, Rule, RuleAssign, RuleBody, RuleHead,
+    Expr, Literal, LiteralStmt, Module, Parser, Query, Rule, RuleAssign, RuleBody, RuleHead, Span,
 };
 use regorus::{PolicyLengthConfig, Source};
 
@@ -45,6 +45,11 @@ pub fn parse(
         parser.enable_rego_v1().map_err(|error| fail(&error))?;
     }
     parser.parse().map_err(|error| fail(&error))
+}
+
+/// The file and line of a part of a source.
+pub fn place(span: &Span) -> String {
+    format!("{}:{}", span.source.file(), span.line)
 }
 
 /// The expressions directly inside of an expression; those of a comprehension's query are not among them.

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use regorus::unstable::{AssignOp, Expr, Literal, LiteralStmt, Query, Rule};
 
-use super::facts::place;
-use super::syntax::{self, children};
+use super::syntax::{self, children, place};
 use crate::messages;
 
 /// The errors of a rule's variables. `is_global` says which names are rules and imports.

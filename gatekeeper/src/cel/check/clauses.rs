@@ -16,7 +16,7 @@ pub fn problem(template: &str, types: &[Type]) -> Option<String> {
         let Some(verb) = verb else {
             return Some(messages::UNEXPECTED_END.to_owned());
         };
-        let Some(wanted) = clause_name(verb) else {
+        let Some(wanted) = messages::clause_name(verb) else {
             return Some(messages::unknown_clause(verb));
         };
         let Some(of) = types.next() else {
@@ -28,22 +28,6 @@ pub fn problem(template: &str, types: &[Type]) -> Option<String> {
         }
     }
     None
-}
-
-/// What a clause shows, in errors.
-pub fn clause_name(verb: char) -> Option<&'static str> {
-    Some(match verb {
-        's' => {
-            "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
-        }
-        'd' => "decimal clause can only be used on integers",
-        'f' => "fixed-point clause can only be used on doubles",
-        'e' => "scientific clause can only be used on doubles",
-        'b' => "only integers and bools can be formatted as binary",
-        'o' => "octal clause can only be used on integers",
-        'x' | 'X' => "only integers, byte buffers, and strings can be formatted as hex",
-        _ => return None,
-    })
 }
 
 fn fits(verb: char, of: &Type) -> bool {

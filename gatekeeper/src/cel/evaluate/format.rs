@@ -7,9 +7,9 @@ use reeve_go_compat::printing::shortest_float;
 
 use super::conversions::time_text;
 use super::strings::quote;
-use crate::cel::check::clause_name;
 use crate::cel::error::{EvalError, Evaluated};
 use crate::cel::messages;
+use crate::cel::messages::clause_name;
 use crate::cel::value::{List, Value};
 
 /// The places of `%f` and `%e` unless the clause has some.

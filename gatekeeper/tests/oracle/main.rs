@@ -3,17 +3,14 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::unwrap_used)] // a test says what failed
 
-mod oracle {
-    pub mod answers;
-    pub mod corpus;
-    pub mod differences;
-    pub mod engine;
-    pub mod known;
-    pub mod triples;
-}
+mod answers;
+mod corpus;
+mod differences;
+mod engine;
+mod known;
+mod triples;
 
-use oracle::corpus::Corpus;
-use oracle::{differences, triples};
+use corpus::Corpus;
 
 #[test]
 fn corpus_reviews_are_answered_as_gatekeeper_does() {
