@@ -18,6 +18,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
         &["reeve-gatekeeper", "reeve-runtime"],
     ),
     ("reeve-gatekeeper", &["reeve-go-compat"]),
+    ("reeve-gator", &["reeve-gatekeeper", "reeve-go-compat"]),
     ("reeve-templates-engine", &["reeve-go-compat"]),
     (
         "reeve-policy-generator",
@@ -127,6 +128,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
             "reeve-dryrun",
             "reeve-doctor",
             "reeve-fleet",
+            "reeve-gator",
             "reeve-lint",
             "reeve-manifests",
             "reeve-report",
