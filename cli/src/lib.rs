@@ -6,6 +6,7 @@ mod doctor;
 mod dryrun;
 mod examples;
 mod explain;
+mod gator;
 mod generate;
 mod hub;
 mod inputs;
@@ -89,6 +90,9 @@ enum Component {
     /// Runs test suites of policies, or evaluates policies without one.
     #[command(name = "test")]
     Test(test::Args),
+    /// Tests constraint templates and constraints of Gatekeeper without a cluster.
+    #[command(name = reeve_gator::PROGRAM)]
+    Gator(reeve_gator::Args),
     /// Explains step by step why a policy, a placement or a template is as it is.
     #[command(name = "explain", subcommand)]
     Explain(explain::Args),
@@ -111,7 +115,7 @@ enum Component {
 }
 
 /// The commands that are no component.
-const OWN_COMMANDS: [&str; 11] = [
+const OWN_COMMANDS: [&str; 12] = [
     "apiserver",
     "up",
     "generate",
@@ -119,6 +123,7 @@ const OWN_COMMANDS: [&str; 11] = [
     "resolve",
     "lint",
     "test",
+    "gator",
     "explain",
     "doctor",
     "version",
@@ -157,6 +162,10 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         },
         Some(reeve_resolve::PROGRAM) => match resolve::of_program(args) {
             Ok(args) => Component::ResolveProgram(args),
+            Err(code) => return code,
+        },
+        Some(reeve_gator::PROGRAM) => match gator::of_program(args) {
+            Ok(args) => Component::Gator(args),
             Err(code) => return code,
         },
         _ => match parse(args) {
@@ -262,6 +271,7 @@ async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode
         }
         Component::Lint(args) => return Ok(lint::run(&args)),
         Component::Test(args) => return test::run(args, stop).await,
+        Component::Gator(args) => return Ok(gator::run(args, stop).await),
         Component::Explain(args) => return explain::run(args, stop).await,
         Component::Doctor(args) => return doctor::run(args, stop).await,
         Component::Version => output::line(format_args!(
@@ -349,6 +359,7 @@ mod tests {
                 "resolve",
                 "lint",
                 "test",
+                "gator",
                 "explain",
                 "doctor",
                 "version",
@@ -386,7 +397,7 @@ mod tests {
             .map(str::to_owned)
             .collect();
         let name = command.get_name();
-        let is_group = matches!(name, "reeve" | "explain");
+        let is_group = matches!(name, "reeve" | "explain" | "gator");
         if is_group {
             let inner = command.get_subcommands();
             inner.for_each(|inner| examples(inner, all));

@@ -8,12 +8,16 @@ mod screen;
 mod session;
 mod verdict;
 
+use std::convert::Infallible;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use reeve_fleet::{Access, Fleet, FleetOptions, Foreign, Kubeconfig, Pods, RateLimits, Scratch};
+use reeve_fleet::{
+    Access, Constraints, Fleet, FleetOptions, Foreign, Kubeconfig, Pods, RateLimits, Scratch,
+};
+use reeve_manifests::Object;
 use reeve_report::{FailOn, Output};
 use reeve_runtime::CancellationToken;
 
@@ -28,6 +32,8 @@ use verdict::Wait;
 
 /// How long to wait for the end of the controllers.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
+/// A start that takes longer is announced.
+const LONG_START: Duration = Duration::from_secs(1);
 
 /// What a fleet is made of, and until when it runs.
 // Each boolean is a separate flag.
@@ -75,6 +81,10 @@ pub(crate) struct Args {
     /// Add the contexts to a kubeconfig that Reeve has not written. Its other contexts stay in any case.
     #[arg(long)]
     force: bool,
+    /// Whether the clusters evaluate Gatekeeper's constraints as a Gatekeeper's audit does. auto: if the input names a kind of
+    /// Gatekeeper.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    constraints: AuditConstraints,
     /// Let the controllers keep to the request rates that they have on real clusters. Without this they have none: there
     /// is nobody whom they could be too fast for.
     #[arg(long)]
@@ -113,7 +123,12 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     let logs = args.log.start()?;
     let scratch = Scratch::new();
     let scratch = scratch.context("cannot make a folder for the controllers' kubeconfigs")?;
-    let fleet = Fleet::start(args.options(scratch.path(), &planned)).await?;
+    let constraints = args.constraints.of(&read.hub, &planned);
+    let fleet = tokio::select! {
+        () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+        fleet = Fleet::start(args.options(scratch.path(), &planned, constraints)) => fleet?,
+        never = notice_of_a_long_start(planned.clusters.len()) => match never {},
+    };
     let kubeconfig = fleet.kubeconfig()?;
     let foreign = Foreign::forced(args.force);
     let _kubeconfig = Kubeconfig::write(&args.kubeconfig, &kubeconfig, "reeve up", foreign)?;
@@ -155,6 +170,35 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     }
 }
 
+/// When the clusters evaluate constraints.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default)]
+enum AuditConstraints {
+    #[default]
+    Auto,
+    On,
+    Off,
+}
+
+impl AuditConstraints {
+    fn of(self, hub: &[Object], planned: &Planned) -> Constraints {
+        match self {
+            Self::On => Constraints::Audited,
+            Self::Off => Constraints::Ignored,
+            Self::Auto => {
+                let of_clusters = planned.objects.iter().flat_map(|(_, objects)| objects);
+                Constraints::needed_by(hub.iter().chain(of_clusters).map(|one| &one.value))
+            }
+        }
+    }
+}
+
+/// Prints that the fleet is still starting, once. Never ends.
+async fn notice_of_a_long_start(clusters: usize) -> Infallible {
+    tokio::time::sleep(LONG_START).await;
+    output::aside(format_args!("{}", messages::starting(clusters)));
+    std::future::pending().await
+}
+
 impl Args {
     /// Whether standard output is for people: other forms have it for themselves.
     fn is_text(&self) -> bool {
@@ -171,7 +215,7 @@ impl Args {
         }
     }
 
-    fn options(&self, folder: &Path, planned: &Planned) -> FleetOptions {
+    fn options(&self, folder: &Path, planned: &Planned, constraints: Constraints) -> FleetOptions {
         FleetOptions {
             clusters: planned.clusters.clone(),
             folder: folder.to_owned(),
@@ -187,6 +231,7 @@ impl Args {
             } else {
                 RateLimits::Lifted
             },
+            constraints,
         }
     }
 }

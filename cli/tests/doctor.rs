@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 use kube::Client;
-use reeve_fleet::{Access, Cluster, Fleet, FleetOptions, Pods, RateLimits, Target, apply};
+use reeve_fleet::{
+    Access, Cluster, Constraints, Fleet, FleetOptions, Pods, RateLimits, Target, apply,
+};
 use reeve_manifests::{Input, Object, Position};
 use reeve_report::{Entry, State};
 use serde_json::{Value, json};
@@ -69,6 +71,7 @@ async fn complete() -> Result<Fleet> {
         data: None,
         pods: Pods::Kept,
         limits: RateLimits::Lifted,
+        constraints: Constraints::Ignored,
     });
     let fleet = fleet.await?;
     let files = [

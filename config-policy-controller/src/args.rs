@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand};
+use reeve_constraint_audit::{Mode, VIOLATIONS_LIMIT};
 use reeve_runtime::client::InProcessServers;
 use reeve_runtime::flags::{ListenAddress, LogArgs, TlsArgs, go_bool, listen_address};
 
@@ -172,6 +173,16 @@ pub struct ControllerArgs {
     /// Template functions that must fail when called, besides env and expandenv.
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     pub template_function_denylist: Vec<String>,
+    /// Who evaluates Gatekeeper's constraints on the cluster that policies speak about. off and relay: a Gatekeeper, if there
+    /// is one; materialised: this process; auto: a Gatekeeper while there is one, otherwise this process.
+    #[arg(long, default_value = "off", value_name = "MODE")]
+    pub constraint_audit: Mode,
+    /// Violations that the status of a constraint lists, where this process evaluates it.
+    #[arg(long, default_value_t = VIOLATIONS_LIMIT, value_name = "N")]
+    pub constraint_violations_limit: usize,
+    /// Evaluate the CEL of constraint templates before their Rego, as Gatekeeper does.
+    #[arg(long, default_value = "true", default_missing_value = "true", num_args = 0..=1, require_equals = true, value_parser = go_bool, value_name = "BOOL", action = clap::ArgAction::Set)]
+    pub enable_k8s_native_validation: bool,
     /// The cluster's kubeconfig. Absent: KUBECONFIG, the Pod's service account, ~/.kube/config.
     #[arg(long, value_name = "FILE")]
     pub kubeconfig: Option<PathBuf>,
@@ -261,6 +272,29 @@ mod tests {
         );
         assert!((args.qps() - 30.0).abs() < f32::EPSILON);
         assert_eq!(args.default_terminating_namespace_inclusion, "IfMatch");
+        assert_eq!(args.constraint_audit, Mode::Off);
+        assert!(args.constraint_violations_limit == 20 && args.enable_k8s_native_validation);
+    }
+
+    #[test]
+    fn gk_50_modes_of_constraint_audit() {
+        let mode = |mode: &str| {
+            let flag = format!("--constraint-audit={mode}");
+            controller(&[&flag]).map(|args| args.constraint_audit)
+        };
+        for (text, expected) in [
+            ("off", Mode::Off),
+            ("relay", Mode::Off),
+            ("auto", Mode::Auto),
+            ("materialised", Mode::Materialised),
+        ] {
+            assert_eq!(mode(text).unwrap(), expected);
+        }
+        let wrong = mode("virtual").unwrap_err().to_string();
+        assert!(
+            wrong.contains("use off, relay, auto or materialised"),
+            "{wrong}"
+        );
     }
 
     #[test]

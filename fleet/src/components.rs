@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use clap::Parser as _;
 use reeve_config_policy_controller as configuration;
+use reeve_constraint_audit as constraint_audit;
 use reeve_framework_addon as addon;
 use reeve_propagator as propagator;
 use reeve_runtime::CancellationToken;
@@ -13,7 +14,7 @@ use reeve_runtime::supervisor::TaskError;
 use tokio::task::JoinSet;
 
 use crate::placement::controller::{self, Deps};
-use crate::start::{Fleet, Member, Pods};
+use crate::start::{Constraints, Fleet, Member, Pods};
 use crate::{heartbeat, placement_rules, pods, registration};
 
 /// Why the controllers of a fleet have ended.
@@ -48,6 +49,15 @@ pub enum ComponentError {
         /// The error of the configuration policy controller.
         #[source]
         source: Box<configuration::Error>,
+    },
+    /// The audit of the constraints of a cluster ended.
+    #[error("the audit of constraints of {cluster}")]
+    Constraints {
+        /// The name of the cluster.
+        cluster: String,
+        /// The error of the task.
+        #[source]
+        source: TaskError,
     },
     /// The controller of the Pods of a cluster ended.
     #[error("what settles the Pods of {cluster}")]
@@ -136,6 +146,21 @@ impl Fleet {
         });
         for cluster in &self.clusters {
             self.run_agents(cluster, &mut all, &stop)?;
+            if self.constraints == Constraints::Audited {
+                let (client, name, stop) = (cluster.client(), cluster.name.clone(), stop.clone());
+                let metrics = self.metrics();
+                let options = constraint_audit::Options {
+                    mode: constraint_audit::Mode::Materialised,
+                    ..constraint_audit::Options::default()
+                };
+                all.spawn(async move {
+                    let ended = constraint_audit::run(client, options, metrics, stop).await;
+                    ended.map_err(|source| ComponentError::Constraints {
+                        cluster: name,
+                        source,
+                    })
+                });
+            }
             if self.pods == Pods::Settled {
                 let (client, name, stop) = (cluster.client(), cluster.name.clone(), stop.clone());
                 let metrics = self.metrics();

@@ -33,4 +33,4 @@ pub use kubeconfig::{Foreign, Kubeconfig, KubeconfigError};
 pub use reeve_runtime::client::RateLimits;
 pub use scratch::Scratch;
 pub use setup::{Initial, SetUp, Unbound};
-pub use start::{Access, Fleet, FleetError, FleetOptions, Member, Pods};
+pub use start::{Access, Constraints, Fleet, FleetError, FleetOptions, Member, Pods};

@@ -1,9 +1,12 @@
 //! Creates the servers of a fleet, and the objects that exist before the first policy.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZero;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures::StreamExt as _;
+use futures::stream;
 use kube::Client;
 use kube::core::Request;
 use reeve_apiserver::{
@@ -13,6 +16,7 @@ use reeve_apiserver::{
 use reeve_runtime::activity::Activity;
 use reeve_runtime::client::RateLimits;
 use serde_json::Value;
+use tokio_util::task::AbortOnDropHandle;
 
 use crate::admission::Registration;
 use crate::cluster::Cluster;
@@ -41,6 +45,41 @@ pub struct FleetOptions {
     pub pods: Pods,
     /// Whether the controllers apply the rate limits of their flags.
     pub limits: RateLimits,
+    /// Whether the clusters evaluate constraints.
+    pub constraints: Constraints,
+}
+
+/// Whether the clusters of a fleet evaluate Gatekeeper's constraints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Constraints {
+    /// They do not have the kinds of Gatekeeper, unless they are given, and nothing evaluates them.
+    #[default]
+    Ignored,
+    /// Every cluster has the kind of constraint templates, and its constraints are audited.
+    Audited,
+}
+
+impl Constraints {
+    /// Whether some of these objects, in which a kind of Gatekeeper may be nested, need constraints to be audited. The
+    /// audit takes each cluster some time and memory that others need not spend.
+    pub fn needed_by<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Self {
+        if objects.into_iter().any(names_gatekeeper) {
+            Self::Audited
+        } else {
+            Self::Ignored
+        }
+    }
+}
+
+fn names_gatekeeper(value: &Value) -> bool {
+    match value {
+        Value::Object(fields) => fields.iter().any(|(field, value)| match value {
+            Value::String(text) => field == "apiVersion" && text.contains(".gatekeeper.sh/"),
+            _ => names_gatekeeper(value),
+        }),
+        Value::Array(items) => items.iter().any(names_gatekeeper),
+        _ => false,
+    }
 }
 
 /// Whether other processes reach the servers of a fleet.
@@ -109,6 +148,9 @@ pub enum FleetError {
         #[source]
         source: Box<kube::Error>,
     },
+    /// The task that starts a cluster has panicked.
+    #[error("the start of a cluster")]
+    Broke(#[source] tokio::task::JoinError),
 }
 
 /// A server of a fleet: the hub, or a managed cluster.
@@ -143,6 +185,7 @@ pub struct Fleet {
     pub clusters: Vec<Member>,
     pub(crate) pods: Pods,
     pub(crate) limits: RateLimits,
+    pub(crate) constraints: Constraints,
     pub(crate) activity: Activity,
 }
 
@@ -153,7 +196,7 @@ impl Fleet {
         let open = |path: &PathBuf| Data::open(path, DataKind::Fleet);
         let data = options.data.as_ref().map(open).transpose()?;
         let names = clusters(&options, data.as_ref())?;
-        let (pods, limits) = (options.pods, options.limits);
+        let (pods, limits, constraints) = (options.pods, options.limits, options.constraints);
         let members = Members { options, data };
         let of_placement = placement::crds::crds()?;
         let of_policies = reeve_api::crds::all()?.into_iter();
@@ -165,21 +208,26 @@ impl Fleet {
             make(&client, HUB, crd).await?;
         }
         make(&client, HUB, &objects::namespace(objects::POLICIES)).await?;
-        let of_cluster = crds::of_cluster()?;
+        let mut of_cluster = of_policies;
+        of_cluster.extend(crds::of_cluster()?);
+        let starter = Arc::new(ClusterStarter {
+            members,
+            crds: of_cluster,
+        });
+        let start = |(place, wanted): (usize, Cluster)| {
+            let starter = Arc::clone(&starter);
+            AbortOnDropHandle::new(tokio::spawn(async move {
+                starter.start(place, &wanted).await.map(|one| (one, wanted))
+            }))
+        };
+        let at_once = std::thread::available_parallelism().map_or(1, NonZero::get);
+        let mut started = stream::iter(names.into_iter().enumerate())
+            .map(start)
+            .buffered(at_once);
         let mut clusters = Vec::new();
-        for (place, wanted) in names.iter().enumerate() {
-            let name = &wanted.name;
-            let offset = u16::try_from(place + 1).unwrap_or_default();
-            let cluster = members.start(name, offset).await?;
-            let own = cluster.client();
-            for crd in of_policies.iter().chain(&of_cluster) {
-                make(&own, name, crd).await?;
-            }
-            for claim in objects::cluster_claims(wanted) {
-                make(&own, name, &claim).await?;
-            }
-            make(&own, name, &objects::namespace(name)).await?;
-            join(&client, wanted).await?;
+        while let Some(cluster) = started.next().await {
+            let (cluster, wanted) = cluster.map_err(FleetError::Broke)??;
+            join(&client, &wanted).await?;
             clusters.push(cluster);
         }
         make(&client, HUB, &objects::binding(objects::POLICIES, "global")).await?;
@@ -188,6 +236,7 @@ impl Fleet {
             clusters,
             pods,
             limits,
+            constraints,
             activity: Activity::default(),
         })
     }
@@ -226,6 +275,31 @@ fn clusters(options: &FleetOptions, data: Option<&Data>) -> Result<Vec<Cluster>,
 struct Members {
     options: FleetOptions,
     data: Option<Data>,
+}
+
+/// Starts managed clusters, several at a time.
+struct ClusterStarter {
+    members: Members,
+    /// The CRDs of every cluster.
+    crds: Vec<Value>,
+}
+
+impl ClusterStarter {
+    /// Starts the server of a cluster and creates what is on every cluster. `place` counts the clusters of the fleet.
+    async fn start(&self, place: usize, wanted: &Cluster) -> Result<Member, FleetError> {
+        let name = &wanted.name;
+        let offset = u16::try_from(place + 1).unwrap_or_default();
+        let cluster = self.members.start(name, offset).await?;
+        let client = cluster.client();
+        for crd in &self.crds {
+            make(&client, name, crd).await?;
+        }
+        for claim in objects::cluster_claims(wanted) {
+            make(&client, name, &claim).await?;
+        }
+        make(&client, name, &objects::namespace(name)).await?;
+        Ok(cluster)
+    }
 }
 
 impl Members {

@@ -9,11 +9,11 @@ use crate::Json;
 use crate::cel;
 use crate::constraint::{Constraint, ConstraintError};
 use crate::enforcement::EnforcementPoint;
-use crate::inventory::{Inventory, InventoryKey};
+use crate::inventory::{self, Inventory, InventoryKey};
 use crate::messages;
 use crate::rego::{self, Limits};
 use crate::review::Review;
-use crate::template::{ConstraintTemplate, TemplateError};
+use crate::template::{ConstraintTemplate, SyncRequirement, TemplateError};
 
 /// How a client evaluates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -191,6 +191,34 @@ impl Client {
         )
     }
 
+    /// Whether the template of a kind may read the Namespace of the reviewed object.
+    pub fn reads_namespace(&self, kind: &str) -> bool {
+        const MEMBER: &str = "namespaceObject";
+        self.template(kind).is_some_and(|template| {
+            let rego = template.rego.iter();
+            let mut sources = rego.flat_map(|rego| rego.libs.iter().chain([&rego.rego]));
+            let cel = template.cel.as_ref().map(Json::to_string);
+            sources.any(|source| source.contains(MEMBER))
+                || cel.is_some_and(|source| source.contains(MEMBER))
+        })
+    }
+
+    /// The kinds that the template of a kind needs in the inventory: those of its annotation; without it those that its source
+    /// names; all, when it names none.
+    pub fn sync_requirements(&self, kind: &str) -> Vec<SyncRequirement> {
+        let Some(template) = self.template(kind).filter(|_| self.is_referential(kind)) else {
+            return Vec::new();
+        };
+        if !template.requires_sync.is_empty() {
+            return template.requires_sync.iter().flatten().cloned().collect();
+        }
+        let rego = template.rego.iter();
+        let sources = rego.flat_map(|rego| rego.libs.iter().chain([&rego.rego]));
+        sources
+            .flat_map(|source| inventory::references(source))
+            .collect()
+    }
+
     /// Validates a constraint and adds it, or replaces it.
     pub fn add_constraint(&mut self, object: &Json) -> Result<ConstraintKey, ConstraintError> {
         let kind = object["kind"].as_str().unwrap_or_default();
@@ -264,6 +292,11 @@ impl Client {
     pub fn set_namespace(&mut self, namespace: Json) {
         let name = crate::matching::own_name(&namespace).to_owned();
         self.namespaces.insert(name, namespace);
+    }
+
+    /// Removes the Namespaces that `keep` does not want.
+    pub fn retain_namespaces(&mut self, keep: impl Fn(&str) -> bool) {
+        self.namespaces.retain(|name, _| keep(name));
     }
 
     /// A Namespace that the client has.

@@ -2,6 +2,7 @@
 
 use reeve_go_compat::labels;
 
+use crate::client::ConstraintKey;
 use crate::enforcement::Enforcement;
 use crate::matching::{Match, group_and_kind, own_name};
 use crate::messages;
@@ -46,6 +47,14 @@ pub struct Constraint {
 }
 
 impl Constraint {
+    /// Its identity.
+    pub fn key(&self) -> ConstraintKey {
+        ConstraintKey {
+            kind: self.kind.clone(),
+            name: self.name.clone(),
+        }
+    }
+
     /// Validates a constraint of a template and fills in defaults.
     pub fn parse(object: &Json, template: &ConstraintTemplate) -> Result<Self, ConstraintError> {
         check_objects(object)?;

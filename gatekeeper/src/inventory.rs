@@ -1,9 +1,13 @@
 //! The objects that referential templates see as `data.inventory` (GK-112).
 
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use crate::Json;
 use crate::matching::{own_name, own_namespace};
+use crate::template::SyncRequirement;
 
 /// An object's place in the inventory.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -103,5 +107,80 @@ fn insert(node: &mut regorus::Value, path: &[&str], object: &regorus::Value) {
         map.insert(key.clone(), regorus::Value::Null);
         insert(&mut child, rest, object);
         map.insert(key, child);
+    }
+}
+
+/// The kinds of the inventory that a source names: a part of the path that is a variable may be anything.
+pub(crate) fn references(source: &str) -> Vec<SyncRequirement> {
+    static REFERENCE: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let part = r#"\s*(?:\.\s*([A-Za-z_]\w*)|\[\s*(?:"([^"]*)"|[^\]]*)\s*\])"#;
+        let pattern = format!(
+            r"data\s*\.\s*inventory\s*\.\s*(?:cluster|namespace(?:{part}))(?:{part})?(?:{part})?"
+        );
+        Regex::new(&pattern).ok()
+    });
+    let any = || vec!["*".to_owned()];
+    let Some(reference) = &*REFERENCE else {
+        return Vec::new();
+    };
+    let captures = reference.captures_iter(source);
+    captures
+        .map(|found| {
+            let part = |at: usize| found.get(at).or_else(|| found.get(at + 1));
+            let (groups, versions) = match part(3).map(|part| part.as_str()) {
+                None => (any(), any()),
+                Some(group_version) => {
+                    let (group, version) = group_version
+                        .rsplit_once('/')
+                        .unwrap_or(("", group_version));
+                    (vec![group.to_owned()], vec![version.to_owned()])
+                }
+            };
+            let kinds = part(5).map_or_else(any, |kind| vec![kind.as_str().to_owned()]);
+            SyncRequirement {
+                groups,
+                versions,
+                kinds,
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod reference_tests {
+    use super::references;
+
+    fn shown(source: &str) -> Vec<String> {
+        references(source)
+            .iter()
+            .map(|one| format!("{}/{} {}", one.groups[0], one.versions[0], one.kinds[0]))
+            .collect()
+    }
+
+    #[test]
+    fn literal_parts_of_an_inventory_path_are_read() {
+        let source = r#"
+            other := data.inventory.namespace[ns]["networking.k8s.io/v1"]["Ingress"][name]
+            data.inventory.cluster["v1"].Namespace[name]
+            data.inventory.namespace[_][version].Service[name]
+            data.inventory.cluster[_][_][_]
+            data.inventory.namespace.shop["apps/v1"]["Deployment"]
+        "#;
+        assert_eq!(
+            shown(source),
+            [
+                "networking.k8s.io/v1 Ingress",
+                "/v1 Namespace",
+                "*/* Service",
+                "*/* *",
+                "apps/v1 Deployment"
+            ]
+        );
+    }
+
+    #[test]
+    fn path_that_names_nothing_may_be_anything() {
+        assert_eq!(shown("x := data.inventory.cluster"), ["*/* *"]);
+        assert!(shown("x := input.review.object").is_empty());
     }
 }

@@ -140,6 +140,13 @@ pub struct ConstraintTemplate {
     pub requires_sync: Vec<Vec<SyncRequirement>>,
 }
 
+/// The `CustomResourceDefinition` of constraint templates: Gatekeeper's own.
+pub fn definition() -> Json {
+    const TEXT: &str = include_str!("../crds/constrainttemplates.json");
+    // A test holds it to be JSON.
+    serde_json::from_str(TEXT).unwrap_or_default()
+}
+
 impl ConstraintTemplate {
     /// Reads and checks a template.
     pub fn parse(object: &Json) -> Result<Self, TemplateError> {

@@ -25,6 +25,7 @@ pub mod logging;
 pub mod manager;
 pub mod metrics;
 pub mod object;
+pub mod object_stream;
 pub mod probes;
 pub mod queue;
 mod relist;

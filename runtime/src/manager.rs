@@ -146,6 +146,11 @@ impl Manager {
         Ok(Self::new(in_process, stop))
     }
 
+    /// The metrics of queues that a library makes itself.
+    pub fn controller_metrics(&self) -> &ControllerMetrics {
+        &self.controllers
+    }
+
     /// The registry of the process.
     pub fn metrics(&self) -> &Metrics {
         &self.metrics

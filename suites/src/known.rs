@@ -4,8 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use reeve_gatekeeper::TEMPLATE_GROUP;
+use reeve_gatekeeper::template::{ConstraintTemplate, crd, definition};
 use reeve_manifests::{Object, Position};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Kinds that come together.
 struct Set {
@@ -17,6 +19,9 @@ struct Set {
 macro_rules! definitions {
     ($($name:literal),* $(,)?) => { &[$(include_str!(concat!("../crds/", $name))),*] };
 }
+
+/// What names a kind of Gatekeeper.
+const GATEKEEPER: &str = "gatekeeper.sh/";
 
 const SETS: [Set; 3] = [
     Set {
@@ -33,14 +38,13 @@ const SETS: [Set; 3] = [
         ],
     },
     Set {
-        marks: &["gatekeeper.sh/"],
+        marks: &[GATEKEEPER],
         definitions: definitions![
             "gatekeeper/assign.json",
             "gatekeeper/assignimage.json",
             "gatekeeper/assignmetadata.json",
             "gatekeeper/configs.json",
             "gatekeeper/connections.json",
-            "gatekeeper/constrainttemplates.json",
             "gatekeeper/expansiontemplate.json",
             "gatekeeper/modifyset.json",
             "gatekeeper/providers.json",
@@ -52,12 +56,6 @@ const SETS: [Set; 3] = [
         definitions: definitions!["work/appliedmanifestworks.yaml", "work/manifestworks.yaml"],
     },
 ];
-
-/// The group of templates of constraints.
-pub(crate) const TEMPLATES: &str = "templates.gatekeeper.sh";
-/// The list of templates of constraints.
-pub(crate) const TEMPLATES_PATH: &str = "/apis/templates.gatekeeper.sh/v1/constrainttemplates";
-const CONSTRAINTS: &str = "constraints.gatekeeper.sh";
 
 /// The definitions of the known kinds that objects name, and of the constraints of templates among them, but for those
 /// that are given.
@@ -72,9 +70,12 @@ pub(crate) fn definitions<'a>(
         let is_named = |text: &String| set.marks.iter().any(|mark| text.contains(mark));
         if texts.iter().any(is_named) {
             all.extend(set.definitions.iter().filter_map(|text| read(text)));
+            if set.marks.contains(&GATEKEEPER) {
+                all.extend(Object::new(Position::default(), definition()).ok());
+            }
         }
     }
-    let templates = objects.filter(|object| object.is(TEMPLATES, "ConstraintTemplate"));
+    let templates = objects.filter(|object| object.is(TEMPLATE_GROUP, "ConstraintTemplate"));
     let constraints = templates.filter_map(|template| constraint(&template.value));
     all.extend(constraints);
     all.retain(|one| !given.contains(one.name.as_str()));
@@ -92,60 +93,16 @@ fn read(text: &str) -> Option<Object> {
     Object::new(Position::default(), value).ok()
 }
 
-/// The definition of the kind of constraints that a template makes, as Gatekeeper derives it.
-pub(crate) fn constraint(template: &Value) -> Option<Object> {
-    let names = template.pointer("/spec/crd/spec/names")?;
-    let kind = names.get("kind")?.as_str()?;
-    let plural = kind.to_lowercase();
-    let any = json!({ "type": "object", "x-kubernetes-preserve-unknown-fields": true });
-    let validation = template.pointer("/spec/crd/spec/validation");
-    let parameters = validation
-        .filter(|validation| validation["legacySchema"] != true)
-        .and_then(|validation| validation.get("openAPIV3Schema"))
-        // A schema without types is from before they were needed.
-        .filter(|schema| schema.get("type").is_some());
-    let schema = json!({ "openAPIV3Schema": {
-        "type": "object",
-        "properties": {
-            "metadata": {
-                "type": "object", "properties": { "name": { "type": "string", "maxLength": 63 } },
-            },
-            "spec": { "type": "object", "properties": {
-                "enforcementAction": { "type": "string" },
-                "scopedEnforcementActions": { "type": "array", "items": any },
-                "match": any,
-                "parameters": parameters.unwrap_or(&any),
-            } },
-            "status": any,
-        },
-    } });
-    let version = |name: &str, storage: bool| {
-        json!({
-            "name": name, "served": true, "storage": storage, "schema": schema,
-            "subresources": { "status": {} },
-        })
-    };
-    let definition = json!({
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
-        "metadata": {
-            "name": format!("{plural}.{CONSTRAINTS}"),
-            "labels": { "gatekeeper.sh/constraint": "yes" },
-        },
-        "spec": {
-            "group": CONSTRAINTS, "scope": "Cluster",
-            "names": {
-                "kind": kind, "listKind": format!("{kind}List"), "plural": plural, "singular": plural,
-                "categories": ["constraint", "constraints"],
-                "shortNames": names.get("shortNames").cloned().unwrap_or_else(|| json!([])),
-            },
-            "versions": [version("v1beta1", true), version("v1alpha1", false)],
-        },
-    });
-    Object::new(Position::default(), definition).ok()
+/// The definition of the kind of constraints that a template makes.
+fn constraint(template: &Value) -> Option<Object> {
+    let template = ConstraintTemplate::parse(template).ok()?;
+    Object::new(Position::default(), crd(&template)).ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     fn object(value: Value) -> Object {

@@ -1,14 +1,14 @@
 //! A fleet with the objects of a suite, while its controllers run.
 
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kube::api::{Api, DynamicObject};
 use reeve_fleet::explain::Servers;
 use reeve_fleet::results::Results;
 use reeve_fleet::{
-    Access, ApplyError, Cluster, Fleet, FleetOptions, Initial, Member, Pods, RateLimits, SetUp,
-    Target, Unbound, apply,
+    Access, ApplyError, Cluster, Constraints, Fleet, FleetOptions, Initial, Member, Pods,
+    RateLimits, SetUp, Target, Unbound, apply,
 };
 use reeve_manifests::Object;
 use reeve_report::{Entry, State, made_namespaces};
@@ -19,10 +19,7 @@ use serde_json::Value;
 
 use crate::{known, messages};
 
-/// How often the clusters are asked for new templates of constraints.
-const CONSTRAINTS_POLL: Duration = Duration::from_millis(200);
 /// The definitions of kinds.
-const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 /// A fleet and its first objects.
 #[derive(Default)]
@@ -44,8 +41,6 @@ pub(crate) struct World<'a> {
     /// What could not be applied at the start.
     pub(crate) errors: Vec<ApplyError>,
     unbound: Unbound,
-    /// Whether the clusters have templates of constraints.
-    serves_constraints: bool,
     timeout: Duration,
 }
 
@@ -63,6 +58,11 @@ pub(crate) async fn with_fleet<T>(
         data: None,
         pods: Pods::Settled,
         limits: RateLimits::Lifted,
+        constraints: if setup.initial.crds.iter().any(known::is_of_templates) {
+            Constraints::Audited
+        } else {
+            Constraints::Ignored
+        },
     });
     let fleet = fleet.await.map_err(|error| error_chain(&error))?;
     let mut world = World {
@@ -72,7 +72,6 @@ pub(crate) async fn with_fleet<T>(
         bound: 0,
         errors: Vec::new(),
         unbound: setup.initial.unbound,
-        serves_constraints: setup.initial.crds.iter().any(known::is_of_templates),
         timeout,
     };
     let stop = CancellationToken::new();
@@ -162,55 +161,12 @@ impl World<'_> {
         Ok(self.noted(done))
     }
 
-    /// Waits until all controllers are idle, and the kinds of all constraints are served.
+    /// Waits until all controllers are idle.
     pub(crate) async fn settled(&mut self) -> Result<(), String> {
-        let until = Instant::now() + self.timeout;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            // A template whose kind is not served yet keeps the controllers busy.
-            let wait = if self.serves_constraints {
-                left.min(CONSTRAINTS_POLL)
-            } else {
-                left
-            };
-            let settled = tokio::time::timeout(wait, self.fleet.settled()).await;
-            let is_new = self.serves_constraints && self.serve_constraints().await?;
-            if settled.is_ok() && !is_new {
-                return Ok(());
-            }
-            if Instant::now() >= until {
-                return self.late().await;
-            }
+        match tokio::time::timeout(self.timeout, self.fleet.settled()).await {
+            Ok(()) => Ok(()),
+            Err(_) => self.late().await,
         }
-    }
-
-    /// Serves the kinds of constraints that templates make, as Gatekeeper does. Returns whether there was a new template.
-    async fn serve_constraints(&self) -> Result<bool, String> {
-        let mut is_new = false;
-        for member in &self.fleet.clusters {
-            let name = Some(member.name.as_str());
-            let list = self.get(name, known::TEMPLATES_PATH).await?;
-            let list = list.unwrap_or_default();
-            let templates = list["items"].as_array().into_iter().flatten();
-            for template in templates.filter(|one| one["status"]["created"] != true) {
-                let Some(definition) = known::constraint(template) else {
-                    continue;
-                };
-                let path = format!("{DEFINITIONS}/{}", definition.name);
-                if self.get(name, &path).await?.is_none() {
-                    let applied = apply(&self.target(name)?, &[definition]).await;
-                    if let Some(error) = applied.errors.first() {
-                        return Err(error.to_string());
-                    }
-                }
-                let own = template["metadata"]["name"].as_str().unwrap_or_default();
-                let path = format!("{}/{own}/status", known::TEMPLATES_PATH);
-                let created = serde_json::json!({ "status": { "created": true } });
-                self.merge(name, &path, &created).await?;
-                is_new = true;
-            }
-        }
-        Ok(is_new)
     }
 
     /// What the controllers are still busy with.

@@ -13,7 +13,12 @@ const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-manifests", &[]),
     ("reeve-report", &[]),
     ("reeve-apiserver", &["reeve-go-compat"]),
+    (
+        "reeve-constraint-audit",
+        &["reeve-gatekeeper", "reeve-runtime"],
+    ),
     ("reeve-gatekeeper", &["reeve-go-compat"]),
+    ("reeve-gator", &["reeve-gatekeeper", "reeve-go-compat"]),
     ("reeve-templates-engine", &["reeve-go-compat"]),
     (
         "reeve-policy-generator",
@@ -40,6 +45,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
         "reeve-config-policy-controller",
         &[
             "reeve-api",
+            "reeve-constraint-audit",
             "reeve-go-compat",
             "reeve-runtime",
             "reeve-template-reads",
@@ -58,6 +64,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
             "reeve-propagator",
             "reeve-framework-addon",
             "reeve-config-policy-controller",
+            "reeve-constraint-audit",
         ],
     ),
     (
@@ -69,6 +76,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
         &[
             "reeve-api",
             "reeve-fleet",
+            "reeve-gatekeeper",
             "reeve-go-compat",
             "reeve-manifests",
             "reeve-policy-generator",
@@ -120,6 +128,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
             "reeve-dryrun",
             "reeve-doctor",
             "reeve-fleet",
+            "reeve-gator",
             "reeve-lint",
             "reeve-manifests",
             "reeve-report",

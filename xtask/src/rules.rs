@@ -13,7 +13,7 @@ use crate::run;
 
 const FOLDER: &str = "docs/behaviour";
 /// Where code and tests are. Generated and built files are not among them.
-const CODE: [&str; 20] = [
+const CODE: [&str; 21] = [
     "addon-controller",
     "api",
     "apiserver",
@@ -24,6 +24,7 @@ const CODE: [&str; 20] = [
     "fleet",
     "framework-addon",
     "gatekeeper",
+    "gator",
     "go-compat",
     "lint",
     "propagator",

@@ -4,6 +4,11 @@ use std::path::Path;
 
 use reeve_report::plural;
 
+/// The fleet is not ready yet.
+pub(super) fn starting(clusters: usize) -> String {
+    format!("starting a hub and {} ...", plural(clusters, "cluster"))
+}
+
 /// The fleet runs.
 pub(super) fn ready(seconds: f64, kubeconfig: &Path, logs: Option<&Path>) -> String {
     let logs = logs.map_or_else(String::new, |path| format!("   logs {}", relative(path)));

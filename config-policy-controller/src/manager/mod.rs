@@ -1,5 +1,6 @@
 //! Wires the process: clients of the clusters, servers, leases, the watches and the reconciler.
 
+mod constraints;
 mod operator_policies;
 mod prefetch;
 mod reconcilers;
@@ -134,6 +135,7 @@ async fn start_controller(args: ControllerArgs, stop: CancellationToken) -> Resu
         first,
         longest: LONGEST_RETRY.max(first),
     };
+    constraints::start(&args, (&options, settings.target.as_deref()), &mut manager).await?;
     let queue = manager.queue_with_backoff(CONTROLLER, backoff);
     let deps = ReconcilerDeps {
         hosting,

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, ensure};
 use reeve_fleet::results::Results;
 use reeve_fleet::{
-    Access, Cluster, Fleet, FleetOptions, Pods, RateLimits, SetUp, Taint, Target, Unbound, apply,
+    Access, Cluster, Constraints, Fleet, FleetOptions, Pods, RateLimits, SetUp, Taint, Target,
+    Unbound, apply,
 };
 use reeve_manifests::{Object, read_stdin_text};
 use reeve_report::{Entry, State};
@@ -22,6 +23,7 @@ async fn fleet(clusters: Vec<Cluster>) -> Result<Fleet> {
         data: None,
         pods: Pods::Kept,
         limits: RateLimits::Lifted,
+        constraints: Constraints::Ignored,
     };
     Ok(Fleet::start(options).await?)
 }

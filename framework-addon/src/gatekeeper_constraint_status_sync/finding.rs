@@ -25,8 +25,8 @@ pub fn of(constraint: &Value, validation: WebhookValidation) -> Option<Finding> 
         .pointer("/status/totalViolations")
         .and_then(Value::as_i64)?;
     let finding = match constraint.pointer("/status/violations") {
-        None | Some(Value::Null) => unlisted(total),
-        Some(Value::Array(violations)) if violations.is_empty() => unlisted(total),
+        None | Some(Value::Null) => unlisted(total, constraint),
+        Some(Value::Array(violations)) if violations.is_empty() => unlisted(total, constraint),
         Some(Value::Array(violations)) => Finding::violation(listed(violations)),
         Some(_) => Finding::violation(messages::INVALID_STATUS),
     };
@@ -42,12 +42,30 @@ pub fn of(constraint: &Value, validation: WebhookValidation) -> Option<Finding> 
     Some(finding)
 }
 
-fn unlisted(total: i64) -> Finding {
+fn unlisted(total: i64, constraint: &Value) -> Finding {
+    let incomplete = audit_errors(constraint);
     if total > 0 {
         Finding::violation(messages::not_listed(total))
+    } else if !incomplete.is_empty() {
+        // What could not be evaluated, is not known to comply.
+        Finding::violation(incomplete.join(messages::SEPARATOR))
     } else {
         Finding::compliant(messages::NO_VIOLATIONS)
     }
+}
+
+/// Why an audit is not complete, as the audit of `config-policy-controller` writes it. Gatekeeper writes no such errors.
+fn audit_errors(constraint: &Value) -> Vec<&str> {
+    let pods = constraint
+        .pointer("/status/byPod")
+        .and_then(Value::as_array);
+    let errors = pods
+        .into_iter()
+        .flatten()
+        .filter_map(|pod| pod["errors"].as_array())
+        .flatten();
+    let own = errors.filter(|error| error["code"] == "audit_error");
+    own.filter_map(|error| error["message"].as_str()).collect()
 }
 
 fn listed(violations: &[Value]) -> String {
@@ -130,6 +148,27 @@ mod tests {
     ) {
         let found = message(&status, Some("warn"), WebhookValidation::Enabled);
         assert_eq!(found.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn gk_22_audit_that_is_not_complete_is_no_compliance() {
+        let status = |code: &str| {
+            json!({"totalViolations": 0, "byPod": [{"id": "a"}, {"id": "b", "errors": [
+                {"code": code, "message": "could not list Pod: forbidden"},
+                {"code": code, "message": "audit incomplete: 2 objects could not be evaluated"},
+            ]}]})
+        };
+        let found = |code| message(&status(code), Some("warn"), WebhookValidation::Enabled);
+        assert_eq!(
+            found("audit_error").as_deref(),
+            Some(
+                "NonCompliant; could not list Pod: forbidden; audit incomplete: 2 objects could not be evaluated"
+            )
+        );
+        assert_eq!(
+            found("ingest_error").as_deref(),
+            Some("Compliant; The constraint has no violations")
+        );
     }
 
     #[rstest]

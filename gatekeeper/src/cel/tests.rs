@@ -159,3 +159,104 @@ fn variable_that_does_not_compile_is_an_error_of_its_user_only() {
         "compilation error: validations[0]: composited variable \"bad\" fails to compile: undeclared reference to 'nope' (in container '')"
     );
 }
+
+/// Numbers that are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        let limit = u64::try_from(limit.max(1)).unwrap();
+        usize::try_from((self.0 >> 33) % limit).unwrap()
+    }
+}
+
+#[test]
+fn damaged_expressions_do_not_panic() {
+    const PARTS: [&str; 48] = [
+        "object.list",
+        "object.text",
+        "object.map",
+        "object.absent",
+        "variables.params",
+        "request.name",
+        "1",
+        "-1",
+        "2u",
+        "1.5",
+        "'a'",
+        "b'a'",
+        "null",
+        "true",
+        "[1, 'a']",
+        "{'a': 1}",
+        ".size()",
+        ".all(x, x > 1)",
+        ".exists(x, x == 'a')",
+        ".map(x, [x])",
+        ".filter(x, true)",
+        ".exists(i, x, i == x)",
+        ".transformMap(k, v, v)",
+        ".sortBy(x, x)",
+        ".split(',')",
+        ".join('-')",
+        ".substring(1)",
+        ".charAt(9)",
+        ".format([1])",
+        ".find('[a')",
+        ".sum()",
+        ".min()",
+        ".?a",
+        "[?0]",
+        ".orValue(1)",
+        ".optMap(x, x)",
+        "quantity('1')",
+        "duration('1s')",
+        "timestamp('2024-01-01T00:00:00Z')",
+        "ip('::1')",
+        "cidr('::1/8')",
+        "semver('1.0.0')",
+        "url('/a')",
+        "format.uuid()",
+        " + ",
+        " == ",
+        " && ",
+        " ? 1 : ",
+    ];
+    let mut random = Random(7);
+    let object =
+        json!({"list": [1, "a", null, 1.5, {"a": 1}], "text": "päivää", "map": {"a": {"b": [1]}}});
+    let mut compiled = 0;
+    for _ in 0..4_000 {
+        let mut expression = String::new();
+        for _ in 0..=random.below(6) {
+            expression.push_str(PARTS[random.below(PARTS.len())]);
+        }
+        if random.below(4) == 0 {
+            let cut = random.below(expression.len());
+            let cut = (0..=cut)
+                .rev()
+                .find(|at| expression.is_char_boundary(*at))
+                .unwrap();
+            expression.truncate(cut);
+        }
+        let source = json!({"validations": [
+            {"expression": format!("[{expression}] == [dyn(1)]"), "messageExpression": format!("'%s'.format([{expression}])")},
+        ]});
+        if let Ok(program) = Program::compile(&source) {
+            compiled += 1;
+            let _ = program.evaluate(&Input {
+                object: Some(&object),
+                old_object: None,
+                request: &json!({"name": "a"}),
+                namespace_object: None,
+                parameters: None,
+                constraint: &json!({}),
+            });
+        }
+    }
+    assert!(compiled > 300, "{compiled}");
+}

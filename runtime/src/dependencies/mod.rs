@@ -12,7 +12,7 @@
 mod cover;
 mod index;
 mod metrics;
-mod plain;
+pub(crate) mod plain;
 mod selector;
 mod source;
 mod watched;

@@ -19,7 +19,7 @@ use crate::object::ObjectKey;
 /// An object as the API server sent it, less `managedFields`, which are most of it and of no use to readers. No field
 /// of any kind makes it undecodable, however deeply it is nested.
 #[derive(Clone, Debug)]
-pub(super) struct Plain {
+pub(crate) struct Plain {
     /// The metadata that the index reads.
     metadata: ObjectMeta,
     json: Result<Value, DecodeError>,
@@ -56,26 +56,34 @@ pub(super) struct Undecodable {
 }
 
 impl Plain {
-    /// The part to keep of the JSON with its kind, which the items of a list lack.
-    pub(super) fn of_kind(self, kind: &Arc<ApiResource>, keep: Keep, form: ObjectForm) -> Kept {
-        let mut json = match self.json {
-            Ok(json) => json,
-            Err(reason) => {
-                let error = ReadError::Undecodable {
-                    kind: kind.kind.clone(),
-                    object: ObjectKey::of_metadata(&self.metadata),
-                    reason,
-                };
-                let metadata = self.metadata;
-                return Kept::Undecodable(Box::new(Undecodable { metadata, error }));
-            }
-        };
+    /// The JSON with its kind, which the items of a list lack.
+    pub(crate) fn into_json(self, kind: &ApiResource) -> Result<Value, DecodeError> {
+        let mut json = self.json?;
         if let Some(fields) = json.as_object_mut() {
             let text = |text: &str| Value::String(text.to_owned());
             fields.insert("apiVersion".to_owned(), text(&kind.api_version));
             fields.insert("kind".to_owned(), text(&kind.kind));
         }
-        let json = keep(kind, json);
+        Ok(json)
+    }
+
+    /// The part to keep of the JSON with its kind, which the items of a list lack.
+    pub(super) fn of_kind(self, kind: &Arc<ApiResource>, keep: Keep, form: ObjectForm) -> Kept {
+        let metadata = match &self.json {
+            Ok(_) => ObjectMeta::default(),
+            Err(_) => self.metadata.clone(),
+        };
+        let json = match self.into_json(kind) {
+            Ok(json) => keep(kind, json),
+            Err(reason) => {
+                let error = ReadError::Undecodable {
+                    kind: kind.kind.clone(),
+                    object: ObjectKey::of_metadata(&metadata),
+                    reason,
+                };
+                return Kept::Undecodable(Box::new(Undecodable { metadata, error }));
+            }
+        };
         match form {
             ObjectForm::Decoded => Kept::Object(Arc::new(json)),
             ObjectForm::Text => Kept::Text(Box::new(Text::new(kind, &json))),

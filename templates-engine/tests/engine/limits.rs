@@ -1,7 +1,5 @@
 //! Small templates that would take all memory, all stack or all time end with an error instead.
 
-use std::time::{Duration, Instant};
-
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use reeve_go_compat::yaml;
@@ -11,14 +9,7 @@ use reeve_templates_engine::function::Failure;
 use reeve_templates_engine::lint::lint;
 use reeve_templates_engine::resolver::{Config, Input, Options, Resolver};
 
-use crate::world::{World, outcome, resolve_with, resolve_yaml};
-
-fn in_time<T>(what: &str, run: impl FnOnce() -> T) -> T {
-    let started = Instant::now();
-    let result = run();
-    assert!(started.elapsed() < Duration::from_secs(20), "{what}");
-    result
-}
+use crate::world::{World, in_time, outcome, resolve_with, resolve_yaml};
 
 /// Runs on a stack of the size that worker threads have.
 fn on_a_small_stack<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> T {

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"sort"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -22,6 +23,29 @@ import (
 	"k8s.io/kube-openapi/pkg/util/proto"
 )
 
+// pausableLock is a lock whose holder can be stopped between two writes. A renewal that is interrupted on its way may be written after client-go
+// has read the Lease for its release; the release is then a conflict and the Lease keeps its holder.
+type pausableLock struct {
+	resourcelock.Interface
+	writes sync.Mutex
+}
+
+func (lock *pausableLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	lock.writes.Lock()
+	defer lock.writes.Unlock()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return lock.Interface.Update(ctx, record)
+}
+
+// between runs what must not interrupt a write.
+func (lock *pausableLock) between(run func()) {
+	lock.writes.Lock()
+	defer lock.writes.Unlock()
+	run()
+}
+
 // election is two candidates for one Lease, one after the other.
 func election(t *traveller) error {
 	leases := t.typed.CoordinationV1().Leases(t.namespace)
@@ -29,16 +53,16 @@ func election(t *traveller) error {
 		ctx, cancel := context.WithCancel(t.context)
 		defer cancel()
 		started := make(chan struct{})
+		lock := &pausableLock{Interface: &resourcelock.LeaseLock{
+			LeaseMeta:  metav1.ObjectMeta{Namespace: t.namespace, Name: "throne"},
+			Client:     t.typed.CoordinationV1(),
+			LockConfig: resourcelock.ResourceLockConfig{Identity: name},
+		}}
 		elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-			Lock: &resourcelock.LeaseLock{
-				LeaseMeta:  metav1.ObjectMeta{Namespace: t.namespace, Name: "throne"},
-				Client:     t.typed.CoordinationV1(),
-				LockConfig: resourcelock.ResourceLockConfig{Identity: name},
-			},
-			LeaseDuration: 3 * time.Second, RenewDeadline: 2 * time.Second,
-			// Long enough that the cancellation, which follows a renewal, does not interrupt the next one: the API server may
-			// write an interrupted renewal after client-go has read the Lease for its release, which is then a conflict.
-			RetryPeriod:     time.Second,
+			Lock: lock,
+			// A busy machine delays a renewal by seconds: the deadline is far away.
+			LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second,
+			RetryPeriod:     200 * time.Millisecond,
 			ReleaseOnCancel: true,
 			Callbacks: leaderelection.LeaderCallbacks{
 				OnStartedLeading: func(context.Context) { close(started) },
@@ -81,7 +105,7 @@ func election(t *traveller) error {
 			}
 			say("a rival sees", "%s", seen.HolderIdentity)
 		}
-		cancel()
+		lock.between(cancel)
 		<-ended
 		lease, err = leases.Get(t.context, "throne", metav1.GetOptions{})
 		if err != nil {

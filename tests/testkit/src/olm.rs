@@ -134,6 +134,7 @@ impl Olm {
         let mut catalogs = self.catalogs.lock().await;
         let folder = self.dir.path().join(name);
         fs::create_dir_all(&folder).context("creating the folder of a catalog")?;
+        let cache = self.dir.path().join(format!("{name}.cache"));
         let lines: Vec<String> = documents.iter().map(Value::to_string).collect();
         fs::write(folder.join("catalog.json"), lines.join("\n")).context("writing a catalog")?;
         let port = match catalogs.remove(name) {
@@ -146,6 +147,9 @@ impl Olm {
             folder.display().to_string(),
             format!("--port={port}"),
             "--pprof-addr=".to_owned(),
+            // In its own folder a cache is not left behind; it is written again when the documents change.
+            format!("--cache-dir={}", cache.display()),
+            "--cache-enforce-integrity=false".to_owned(),
             format!("--termination-log={}", folder.join("end.log").display()),
         ];
         let server = spawn(&self.binary, &args)?;

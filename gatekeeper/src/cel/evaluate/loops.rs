@@ -17,7 +17,7 @@ impl<'a> Evaluator<'_, 'a> {
             LoopKind::ExistsOne => {
                 let mut count = 0_usize;
                 for step in steps {
-                    count += usize::from(truth(self.with(&step, &of.body))?);
+                    count += usize::from(truth(self.with(step, &of.body))?);
                 }
                 Ok(Value::Bool(count == 1))
             }
@@ -28,24 +28,20 @@ impl<'a> Evaluator<'_, 'a> {
     }
 
     /// A part of the macro, with its variables.
-    fn with(&mut self, variables: &[Value<'a>], part: &'a Expression) -> Evaluated<'a> {
+    fn with(&mut self, (first, second): Step<'a>, part: &'a Expression) -> Evaluated<'a> {
         let depth = self.locals.len();
-        self.locals.extend_from_slice(variables);
+        self.locals.push(first);
+        self.locals.extend(second);
         let value = self.value(part);
         self.locals.truncate(depth);
         value
     }
 
     /// Whether one element decides, an error of another one notwithstanding.
-    fn quantified(
-        &mut self,
-        of: &'a Loop,
-        steps: Vec<Vec<Value<'a>>>,
-        decisive: bool,
-    ) -> Evaluated<'a> {
+    fn quantified(&mut self, of: &'a Loop, steps: Vec<Step<'a>>, decisive: bool) -> Evaluated<'a> {
         let mut result = Ok(!decisive);
         for step in steps {
-            let found = truth(self.with(&step, &of.body));
+            let found = truth(self.with(step, &of.body));
             if found == Ok(decisive) {
                 return Ok(Value::Bool(decisive));
             }
@@ -57,50 +53,53 @@ impl<'a> Evaluator<'_, 'a> {
         result.map(Value::Bool)
     }
 
-    fn is_chosen(&mut self, of: &'a Loop, step: &[Value<'a>]) -> Result<bool, EvalError> {
+    fn is_chosen(&mut self, of: &'a Loop, step: &Step<'a>) -> Result<bool, EvalError> {
         match &of.condition {
-            Some(condition) => truth(self.with(step, condition)),
+            Some(condition) => truth(self.with(step.clone(), condition)),
             None => Ok(true),
         }
     }
 
-    fn listed(&mut self, of: &'a Loop, steps: Vec<Vec<Value<'a>>>) -> Evaluated<'a> {
+    fn listed(&mut self, of: &'a Loop, steps: Vec<Step<'a>>) -> Evaluated<'a> {
         let mut list = Vec::new();
         for step in steps {
             if !self.is_chosen(of, &step)? {
                 continue;
             }
-            let value = self.with(&step, &of.body)?;
+            let first = step.0.clone();
+            let value = self.with(step, &of.body)?;
             if of.kind == LoopKind::Map {
                 list.push(value);
             } else if truth(Ok(value))? {
-                list.extend(step.into_iter().next());
+                list.push(first);
             }
         }
         self.made(Value::list(list))
     }
 
-    fn mapped(&mut self, of: &'a Loop, steps: Vec<Vec<Value<'a>>>) -> Evaluated<'a> {
+    fn mapped(&mut self, of: &'a Loop, steps: Vec<Step<'a>>) -> Evaluated<'a> {
         let mut map: Vec<(Value<'a>, Value<'a>)> = Vec::new();
         for step in steps {
             if !self.is_chosen(of, &step)? {
                 continue;
             }
-            let value = self.with(&step, &of.body)?;
+            let first = step.0.clone();
+            let value = self.with(step, &of.body)?;
             match (of.kind, value) {
                 (LoopKind::TransformMapEntry, Value::Map(entry)) => map.extend(entry.entries()),
                 (LoopKind::TransformMapEntry, _) => return Err(EvalError::no_overload()),
-                (_, value) => map.extend(step.into_iter().next().map(|key| (key, value))),
+                (_, value) => map.push((first, value)),
             }
         }
         self.made(Value::map(map))
     }
 
-    fn sorted(&mut self, of: &'a Loop, steps: Vec<Vec<Value<'a>>>) -> Evaluated<'a> {
+    fn sorted(&mut self, of: &'a Loop, steps: Vec<Step<'a>>) -> Evaluated<'a> {
         let mut keyed = Vec::with_capacity(steps.len());
         for step in steps {
-            let key = self.with(&step, &of.body)?;
-            keyed.extend(step.into_iter().next().map(|value| (key, value)));
+            let value = step.0.clone();
+            let key = self.with(step, &of.body)?;
+            keyed.push((key, value));
         }
         let first = keyed.first().map(|(key, _)| key.type_name());
         let is_uniform = keyed
@@ -123,7 +122,7 @@ impl<'a> Evaluator<'_, 'a> {
     ) -> Evaluated<'a> {
         match self.value(optional)? {
             Value::Optional(Some(held)) => {
-                let value = self.with(&[(*held).clone()], body)?;
+                let value = self.with(((*held).clone(), None), body)?;
                 Ok(if is_flat { value } else { Value::some(value) })
             }
             Value::Optional(None) => Ok(Value::Optional(None)),
@@ -132,25 +131,25 @@ impl<'a> Evaluator<'_, 'a> {
     }
 }
 
+/// The variables of one step of a macro.
+type Step<'a> = (Value<'a>, Option<Value<'a>>);
+
 /// The variables of each step.
-fn steps<'a>(range: &Value<'a>, has_pair: bool) -> Result<Vec<Vec<Value<'a>>>, EvalError> {
+fn steps<'a>(range: &Value<'a>, has_pair: bool) -> Result<Vec<Step<'a>>, EvalError> {
     match range {
         Value::List(list) if has_pair => {
             let indexed = (0_i64..).zip(list.iter());
             Ok(indexed
-                .map(|(index, value)| vec![Value::Int(index), value])
+                .map(|(index, value)| (Value::Int(index), Some(value)))
                 .collect())
         }
-        Value::List(list) => Ok(list.iter().map(|value| vec![value]).collect()),
-        Value::Map(map) if has_pair => {
+        Value::List(list) => Ok(list.iter().map(|value| (value, None)).collect()),
+        Value::Map(map) => {
             let entries = map.entries().into_iter();
-            Ok(entries.map(|(key, value)| vec![key, value]).collect())
+            Ok(entries
+                .map(|(key, value)| (key, has_pair.then_some(value)))
+                .collect())
         }
-        Value::Map(map) => Ok(map
-            .entries()
-            .into_iter()
-            .map(|(key, _)| vec![key])
-            .collect()),
         other => Err(EvalError::new(format!(
             "got 'types.{}', expected iterable type",
             go_name(other)

@@ -11,6 +11,14 @@ pub(super) fn check(path: &str, parts: &Parts, body: &[u8]) {
         .and_then(|media| media.to_str().ok())
         .unwrap_or_default();
     let shown = || String::from_utf8_lossy(body.get(..300).unwrap_or(body)).into_owned();
+    if code == 406 && body.is_empty() {
+        // A kube-apiserver refuses other formats of this document so, too.
+        assert!(
+            path.starts_with("/openapi/v2"),
+            "{path}: 406 without a Status"
+        );
+        return;
+    }
     if !media.starts_with("application/json") {
         let known = media.starts_with("text/plain") || media.starts_with("application/");
         assert!(known && code < 500, "{code} {media:?}: {}", shown());

@@ -1,0 +1,143 @@
+//! Installs the kind of constraint templates, and the kinds of constraints. What this process has installed has its label; what a
+//! Gatekeeper has installed stays as it is.
+
+use std::time::Duration;
+
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Client;
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
+use reeve_gatekeeper::template::{self, ConstraintTemplate};
+use reeve_runtime::object::StatusReason;
+use serde_json::{Value, json};
+
+use crate::error::AuditError;
+
+/// The label of what this process has installed.
+pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+/// Its value.
+pub(crate) const REEVE: &str = "reeve";
+/// The name of the kind of constraint templates.
+const TEMPLATES: &str = "constrainttemplates.templates.gatekeeper.sh";
+const FIELD_MANAGER: &str = "reeve-constraint-audit";
+const RETRY: Duration = Duration::from_secs(5);
+
+/// Creates the kind of constraint templates, unless it is there. Tries until it is.
+pub(crate) async fn install(client: &Client) {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    loop {
+        match create_templates(&api).await {
+            Ok(()) => return,
+            Err(error) => {
+                tracing::warn!(%error, "the audit of constraints waits");
+                tokio::time::sleep(RETRY).await;
+            }
+        }
+    }
+}
+
+async fn create_templates(api: &Api<CustomResourceDefinition>) -> Result<(), AuditError> {
+    let found = api.get_metadata_opt(TEMPLATES).await;
+    if found
+        .map_err(AuditError::new(format!("read CRD {TEMPLATES}")))?
+        .is_some()
+    {
+        return Ok(());
+    }
+    let created = api.create(&PostParams::default(), &templates_crd()).await;
+    match created {
+        Err(error) if StatusReason::of(&error) != StatusReason::AlreadyExists => {
+            Err(AuditError::new(format!("create CRD {TEMPLATES}"))(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The definition of constraint templates with the label.
+fn templates_crd() -> CustomResourceDefinition {
+    let mut crd = template::definition();
+    crd["metadata"]["labels"][MANAGED_BY] = json!(REEVE);
+    // It is checked by a test that it is one.
+    serde_json::from_value(crd).unwrap_or_default()
+}
+
+/// Creates the kind of a template's constraints or updates it, and returns once it is served.
+pub(crate) async fn apply_kind(
+    client: &Client,
+    template: &ConstraintTemplate,
+    object: &Value,
+) -> Result<(), AuditError> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let mut crd = template::crd(template);
+    crd["metadata"]["labels"][MANAGED_BY] = json!(REEVE);
+    // The kind goes with its template.
+    crd["metadata"]["ownerReferences"] = json!([{
+        "apiVersion": object["apiVersion"],
+        "kind": "ConstraintTemplate",
+        "name": template.name,
+        "uid": object["metadata"]["uid"],
+        "blockOwnerDeletion": true,
+        "controller": true,
+    }]);
+    let name = crd["metadata"]["name"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let params = PatchParams::apply(FIELD_MANAGER).force();
+    let applied = api.patch(&name, &params, &Patch::Apply(&crd)).await;
+    applied.map_err(AuditError::new(format!("apply CRD {name}")))?;
+    served(client, &template.kind).await
+}
+
+/// Waits a moment until the API server serves the constraints of a kind.
+async fn served(client: &Client, kind: &str) -> Result<(), AuditError> {
+    const TRIES: u32 = 100;
+    const PAUSE: Duration = Duration::from_millis(50);
+    let resource = crate::constraints::resource(kind);
+    let api: Api<kube::core::DynamicObject> = Api::all_with(client.clone(), &resource);
+    let mut tries = 0;
+    loop {
+        let listed = api.list_metadata(&ListParams::default().limit(1)).await;
+        match listed {
+            Ok(_) => return Ok(()),
+            Err(error) => {
+                tries += 1;
+                if StatusReason::of(&error) != StatusReason::NotFound || tries == TRIES {
+                    return Err(AuditError::new(format!("list constraints {kind}"))(error));
+                }
+            }
+        }
+        tokio::time::sleep(PAUSE).await;
+    }
+}
+
+/// Removes the label from all kinds: a Gatekeeper has taken over. The kinds and their objects stay.
+pub(crate) async fn disown(client: &Client) -> Result<(), AuditError> {
+    let api: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let params = ListParams::default().labels(&format!("{MANAGED_BY}={REEVE}"));
+    let owned = api.list_metadata(&params).await;
+    for crd in owned.map_err(AuditError::new("list CRDs"))? {
+        let name = crd.metadata.name.unwrap_or_default();
+        if name != TEMPLATES && !name.ends_with(".constraints.gatekeeper.sh") {
+            continue;
+        }
+        let without = Patch::Merge(json!({"metadata": {"labels": {MANAGED_BY: null}}}));
+        let patched = api
+            .patch_metadata(&name, &PatchParams::default(), &without)
+            .await;
+        patched.map_err(AuditError::new(format!("hand over CRD {name}")))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn definition_of_templates_has_the_label() {
+        let crd = templates_crd();
+        assert_eq!(crd.metadata.name.as_deref(), Some(TEMPLATES));
+        assert_eq!(crd.metadata.labels.unwrap_or_default()[MANAGED_BY], REEVE);
+        assert_eq!(crd.spec.versions.len(), 3);
+    }
+}

@@ -1,0 +1,131 @@
+//! Which kinds are audited: those that a constraint matches and that the API server lists and watches.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::api::Api;
+use kube::core::ApiResource;
+use kube::discovery::{Discovery, verbs};
+use reeve_gatekeeper::audit::{ResourceKind, kinds_to_list};
+use reeve_runtime::CancellationToken;
+use reeve_runtime::definitions::{Crd, Definition};
+use reeve_runtime::queue::Action;
+use reeve_runtime::watch::Watch;
+
+use crate::audit::{Audit, Work};
+use crate::error::AuditError;
+
+/// Constraints that come together are planned together.
+pub(crate) const PLAN_WINDOW: Duration = Duration::from_millis(20);
+/// Discovery shows a new kind a moment after its definition.
+const DISCOVERY_WINDOW: Duration = Duration::from_millis(500);
+
+/// A kind that the API server serves.
+#[derive(Clone, Debug)]
+pub(crate) struct Served {
+    pub(crate) kind: ResourceKind,
+    pub(crate) resource: ApiResource,
+}
+
+/// Discovers again when a definition changes.
+pub(crate) async fn watch(audit: &Arc<Audit>, stop: CancellationToken) {
+    let api: Api<_> = Api::all(audit.client.clone());
+    let watch = Watch::<Crd, Definition>::projected(api, Definition::of);
+    let audit = Arc::clone(audit);
+    watch
+        .run(stop, move |change| {
+            let (old, new) = change.valid();
+            if old == new {
+                return;
+            }
+            let served = audit.served.lock().take();
+            // Nobody has asked yet.
+            if served.is_some() {
+                audit.queue.add_after(Work::Kinds, DISCOVERY_WINDOW);
+            }
+        })
+        .await;
+}
+
+impl Audit {
+    /// Starts the streams of kinds that must be audited, and ends the others.
+    pub(crate) async fn plan(self: &Arc<Self>) -> Result<Action, AuditError> {
+        let mut synced = self.namespaces_synced.subscribe();
+        if synced.wait_for(|synced| *synced).await.is_err() {
+            return Ok(Action::AwaitChange);
+        }
+        if self.engine.read().constraints().next().is_none() {
+            self.kind_watches.lock().clear();
+            self.unplanned.lock().clear();
+            return Ok(Action::AwaitChange);
+        }
+        let served = self.served().await?;
+        let all: Vec<ResourceKind> = served.iter().map(|one| one.kind.clone()).collect();
+        let (wanted, constraints) = {
+            let engine = self.engine.read();
+            let mut wanted: HashSet<ResourceKind> = kinds_to_list(engine.constraints(), &all)
+                .into_iter()
+                .collect();
+            wanted.extend(crate::inventory::kinds(&engine, &all));
+            let constraints: Vec<_> = engine.constraints().map(|one| one.key()).collect();
+            (wanted, constraints)
+        };
+        let dropped: Vec<ResourceKind> = {
+            let mut watches = self.kind_watches.lock();
+            let dropped = watches.keys().filter(|kind| !wanted.contains(kind));
+            let dropped: Vec<ResourceKind> = dropped.cloned().collect();
+            watches.retain(|kind, _| wanted.contains(kind));
+            dropped
+        };
+        for kind in &dropped {
+            self.results.lock().forget_kind(kind);
+            self.forget_inventory(kind);
+        }
+        for kind in wanted {
+            let is_current = self
+                .kind_watches
+                .lock()
+                .get(&kind)
+                .is_some_and(|watch| !watch.is_outdated);
+            if !is_current {
+                self.queue.add(Work::Kind(kind));
+            }
+        }
+        self.unplanned.lock().clear();
+        for key in constraints {
+            self.queue.add(Work::Status(key));
+        }
+        Ok(Action::AwaitChange)
+    }
+
+    /// What the API server lists and watches, in preferred versions.
+    pub(crate) async fn served(&self) -> Result<Arc<Vec<Served>>, AuditError> {
+        if let Some(served) = &*self.served.lock() {
+            return Ok(Arc::clone(served));
+        }
+        let discovery = Discovery::new(self.client.clone());
+        let discovery = discovery.run_aggregated().await;
+        let discovery =
+            discovery.map_err(AuditError::new("discover the kinds of the API server"))?;
+        let resources = discovery
+            .groups()
+            .flat_map(|group| group.recommended_resources());
+        let served = resources
+            .filter(|(_, capabilities)| {
+                capabilities.supports_operation(verbs::LIST)
+                    && capabilities.supports_operation(verbs::WATCH)
+            })
+            .map(|(resource, _)| Served {
+                kind: ResourceKind {
+                    group: resource.group.clone(),
+                    version: resource.version.clone(),
+                    kind: resource.kind.clone(),
+                },
+                resource,
+            });
+        let served = Arc::new(served.collect::<Vec<_>>());
+        *self.served.lock() = Some(Arc::clone(&served));
+        Ok(served)
+    }
+}

@@ -1,0 +1,100 @@
+//! Audits Gatekeeper's constraints on a cluster without Gatekeeper: installs the kinds, evaluates the constraints of the cluster's
+//! constraint templates by `reeve-gatekeeper`, and writes the statuses that Gatekeeper's audit would write. What reads those statuses
+//! works as with a Gatekeeper: the relay of the framework add-on, `kubectl get constraints`, dashboards.
+//!
+//! [`templates`] and [`constraints`] load the engine from two kinds of watches. [`kinds`] decides which kinds are audited; each of them
+//! has one stream ([`objects`]): every listed or changed object is reviewed by all constraints and dropped, and only its violations are
+//! kept ([`results`]). [`publish`] writes the status of a constraint when its violations have changed. Nothing is listed again in
+//! intervals: only a change of a constraint, of its template, of a Namespace that it selects by, or of the inventory of a referential
+//! one lists kinds again. [`live`] hands the cluster over to a real Gatekeeper.
+
+mod audit;
+mod constraints;
+mod definitions;
+mod error;
+mod inventory;
+mod kinds;
+mod live;
+mod messages;
+mod namespaces;
+mod objects;
+mod publish;
+mod results;
+mod templates;
+
+use std::str::FromStr;
+
+use kube::Client;
+use reeve_runtime::CancellationToken;
+use reeve_runtime::metrics::ControllerMetrics;
+use reeve_runtime::supervisor::TaskError;
+
+pub use reeve_gatekeeper::audit::VIOLATIONS_LIMIT;
+pub use reeve_gatekeeper::client::Engines;
+
+/// Who evaluates the constraints of a cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Nobody but a Gatekeeper, if the cluster has one.
+    #[default]
+    Off,
+    /// A Gatekeeper while the cluster has one, otherwise the audit of this process.
+    Auto,
+    /// The audit of this process.
+    Materialised,
+}
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            // Both leave the constraints to a Gatekeeper.
+            "off" | "relay" => Ok(Self::Off),
+            "auto" => Ok(Self::Auto),
+            "materialised" | "materialized" => Ok(Self::Materialised),
+            _ => Err(messages::unknown_mode(text)),
+        }
+    }
+}
+
+/// How constraints are audited.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Who evaluates.
+    pub mode: Mode,
+    /// The name of this process in `status.byPod`: its Pod's name.
+    pub id: String,
+    /// How many violations a status lists.
+    pub violations_limit: usize,
+    /// Which engines evaluate templates.
+    pub engines: Engines,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            mode: Mode::default(),
+            id: "reeve".to_owned(),
+            violations_limit: VIOLATIONS_LIMIT,
+            engines: Engines::default(),
+        }
+    }
+}
+
+/// Audits the constraints of a cluster until `stop`, as the mode says.
+pub async fn run(
+    client: Client,
+    options: Options,
+    metrics: ControllerMetrics,
+    stop: CancellationToken,
+) -> Result<(), TaskError> {
+    match options.mode {
+        Mode::Off => {
+            stop.cancelled().await;
+            Ok(())
+        }
+        Mode::Auto => live::run(client, options, metrics, stop).await,
+        Mode::Materialised => audit::run(client, options, &metrics, stop).await,
+    }
+}

@@ -1,0 +1,89 @@
+//! The Namespaces of the cluster: constraints select by their labels, and templates may read them.
+
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use kube::core::{ApiResource, GroupVersionKind};
+use reeve_runtime::object_stream::{self, ObjectEvent};
+use serde_json::Value;
+
+use crate::audit::{Audit, Work};
+use crate::constraints::name_of;
+use std::time::Duration;
+
+const PAGE: u32 = 500;
+/// Namespaces that change within this time are one reason to list again.
+const WINDOW: Duration = Duration::from_millis(200);
+
+/// Keeps the Namespaces in the engine.
+pub(crate) async fn watch(audit: &Arc<Audit>) {
+    let kind = GroupVersionKind::gvk("", "v1", "Namespace");
+    let kind = ApiResource::from_gvk_with_plural(&kind, "namespaces");
+    let events = object_stream::stream(audit.client.clone(), kind, PAGE);
+    let mut events = std::pin::pin!(events);
+    let mut listed: Option<Vec<String>> = None;
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(ObjectEvent::Listing) => listed = Some(Vec::new()),
+            Ok(ObjectEvent::Listed(object) | ObjectEvent::Applied(object)) => {
+                if let Some(listed) = &mut listed {
+                    listed.push(name_of(&object));
+                }
+                audit.namespace(object);
+            }
+            Ok(ObjectEvent::Synced) => {
+                let seen = listed.take().unwrap_or_default();
+                audit
+                    .engine
+                    .write()
+                    .retain_namespaces(|name| seen.iter().any(|one| one == name));
+                audit.namespaces_synced.send_replace(true);
+            }
+            Ok(ObjectEvent::Deleted(key)) => {
+                audit
+                    .engine
+                    .write()
+                    .retain_namespaces(|name| name != key.name);
+            }
+            Ok(ObjectEvent::Undecodable(key)) => {
+                tracing::error!(namespace = key.name, "cannot decode namespace");
+            }
+            Err(error) => tracing::warn!(%error, "watch of namespaces failed"),
+        }
+    }
+}
+
+impl Audit {
+    fn namespace(&self, object: Value) {
+        let is_same = {
+            let engine = self.engine.read();
+            let known = engine.namespace(&name_of(&object));
+            known.is_some_and(|known| {
+                ["labels", "annotations"]
+                    .iter()
+                    .all(|field| known["metadata"].get(field) == object["metadata"].get(field))
+            })
+        };
+        self.engine.write().set_namespace(object);
+        if !is_same && *self.namespaces_synced.borrow() {
+            self.namespaces_changed();
+        }
+    }
+
+    /// Lists again what constraints choose by the labels of Namespaces, and what templates review with them.
+    fn namespaces_changed(&self) {
+        let keys: Vec<_> = {
+            let engine = self.engine.read();
+            let selecting = engine
+                .constraints()
+                .filter(|one| one.matches.needs_namespace() || engine.reads_namespace(&one.kind));
+            selecting.map(|one| one.key()).collect()
+        };
+        for key in &keys {
+            self.mark_matched_kinds(key);
+        }
+        if !keys.is_empty() {
+            self.queue.add_after(Work::Kinds, WINDOW);
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! Writes the statuses of constraints.
+
+use jiff::{Timestamp, Unit};
+use reeve_gatekeeper::audit::Auditor;
+use reeve_gatekeeper::client::ConstraintKey;
+use reeve_runtime::queue::Action;
+use serde_json::Value;
+
+use crate::audit::Audit;
+use crate::error::AuditError;
+
+impl Audit {
+    /// Writes the status of a constraint, once everything that it matches was reviewed, if it differs.
+    pub(crate) async fn publish(&self, key: &ConstraintKey) -> Result<Action, AuditError> {
+        let object = self.constraints.lock().get(key).cloned();
+        let Some(object) = object else {
+            return Ok(Action::AwaitChange);
+        };
+        let Some(status) = self.status(key, &object) else {
+            return Ok(Action::AwaitChange);
+        };
+        if is_same(&object["status"], &status) {
+            return Ok(Action::AwaitChange);
+        }
+        let mut written = status;
+        if written.get("violations").is_none() {
+            // A merge leaves what is not named.
+            written["violations"] = Value::Null;
+        }
+        self.write_constraint_status(&object, &written).await?;
+        Ok(Action::AwaitChange)
+    }
+
+    /// The status of now; absent while reviews are missing, whose end enqueues the constraint.
+    fn status(&self, key: &ConstraintKey, object: &Value) -> Option<Value> {
+        if self.unplanned.lock().contains(key) {
+            return None;
+        }
+        let engine = self.engine.read();
+        let constraint = engine.constraint(key)?;
+        let matches = |group: &str, kind: &str| constraint.matches.matches_kind(group, kind);
+        let is_complete = {
+            let watches = self.kind_watches.lock();
+            let mut matched = watches
+                .iter()
+                .filter(|(kind, _)| matches(&kind.group, &kind.kind));
+            matched.all(|(_, watch)| watch.is_complete())
+        };
+        let waits_for_inventory =
+            engine.is_referential(&key.kind) && !self.is_inventory_complete(&engine);
+        if !is_complete || waits_for_inventory {
+            return None;
+        }
+        let limit = self.options.violations_limit;
+        let audit = self.results.lock().audit(key, limit, matches);
+        let auditor = Auditor {
+            id: self.options.id.clone(),
+            constraint_uid: text(&object["metadata"]["uid"]),
+            observed_generation: object["metadata"]["generation"]
+                .as_i64()
+                .unwrap_or_default(),
+        };
+        Some(audit.status(&now(), &auditor))
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// The time in seconds, as Gatekeeper writes it.
+fn now() -> String {
+    let now = Timestamp::now();
+    now.round(Unit::Second).unwrap_or(now).to_string()
+}
+
+/// Whether a status says the same, whenever it was written.
+fn is_same(written: &Value, computed: &Value) -> bool {
+    let members = ["totalViolations", "violations", "byPod"];
+    members
+        .iter()
+        .all(|member| written.get(member) == computed.get(member))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn time_of_a_status_is_no_difference() {
+        let at = |time: &str, total: u64| json!({"auditTimestamp": time, "totalViolations": total, "byPod": []});
+        assert!(is_same(&at("a", 1), &at("b", 1)));
+        assert!(!is_same(&at("a", 1), &at("a", 2)));
+        assert!(!is_same(&Value::Null, &at("a", 0)));
+    }
+
+    #[test]
+    fn time_has_seconds_in_utc() {
+        let now = now();
+        assert!(
+            now.len() == "2026-01-01T00:00:00Z".len() && now.ends_with('Z'),
+            "{now}"
+        );
+    }
+}

@@ -1,0 +1,178 @@
+//! Constraint templates: compiles them, installs the kinds of their constraints, and writes their statuses.
+
+use std::sync::Arc;
+
+use futures::StreamExt as _;
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::{ApiResource, GroupVersionKind};
+use reeve_gatekeeper::TEMPLATE_GROUP;
+use reeve_gatekeeper::client::ConstraintKey;
+use reeve_gatekeeper::template::{ConstraintTemplate, TemplateError};
+use reeve_runtime::object::not_found_as_none;
+use reeve_runtime::object_stream::{self, ObjectEvent};
+use reeve_runtime::queue::Action;
+use serde_json::{Value, json};
+
+use crate::audit::{Audit, Work, is_terminating, loaded};
+use crate::constraints::ConstraintWatch;
+use crate::definitions;
+use crate::error::AuditError;
+
+const PAGE: u32 = 500;
+
+/// The resource of constraint templates.
+pub(crate) fn resource() -> ApiResource {
+    let kind = GroupVersionKind::gvk(TEMPLATE_GROUP, "v1", "ConstraintTemplate");
+    ApiResource::from_gvk_with_plural(&kind, "constrainttemplates")
+}
+
+/// Keeps the templates, and enqueues each change.
+pub(crate) async fn watch(audit: &Arc<Audit>) {
+    let events = object_stream::stream(audit.client.clone(), resource(), PAGE);
+    let mut events = std::pin::pin!(events);
+    let mut listed: Option<Vec<String>> = None;
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(ObjectEvent::Listing) => listed = Some(Vec::new()),
+            Ok(ObjectEvent::Listed(object) | ObjectEvent::Applied(object)) => {
+                let name = crate::constraints::name_of(&object);
+                if let Some(listed) = &mut listed {
+                    listed.push(name.clone());
+                }
+                audit
+                    .templates
+                    .lock()
+                    .insert(name.clone(), Arc::new(object));
+                audit.queue.add(Work::Template(name));
+            }
+            Ok(ObjectEvent::Synced) => {
+                let seen = listed.take().unwrap_or_default();
+                let mut templates = audit.templates.lock();
+                let gone: Vec<String> = templates
+                    .keys()
+                    .filter(|name| !seen.contains(name))
+                    .cloned()
+                    .collect();
+                for name in gone {
+                    templates.remove(&name);
+                    audit.queue.add(Work::Template(name));
+                }
+            }
+            Ok(ObjectEvent::Deleted(key)) => {
+                audit.templates.lock().remove(&key.name);
+                audit.queue.add(Work::Template(key.name));
+            }
+            Ok(ObjectEvent::Undecodable(key)) => {
+                tracing::error!(template = key.name, "cannot decode constraint template");
+            }
+            Err(error) => tracing::warn!(%error, "watch of constraint templates failed"),
+        }
+    }
+}
+
+impl Audit {
+    /// Loads a template, or unloads it when it is gone.
+    pub(crate) async fn template(self: &Arc<Self>, name: &str) -> Result<Action, AuditError> {
+        let object = self.templates.lock().get(name).cloned();
+        let Some(object) = object.filter(|object| !is_terminating(object)) else {
+            self.unload_template(name);
+            return Ok(Action::AwaitChange);
+        };
+        let now = loaded(&object);
+        if self.loaded_templates.lock().get(name) == Some(&now) {
+            return Ok(Action::AwaitChange);
+        }
+        match self.load_template(&object) {
+            Ok(template) => {
+                definitions::apply_kind(&self.client, &template, &object).await?;
+                self.watch_constraints(&template.kind);
+                self.write_template_status(&object, &[]).await?;
+            }
+            Err(error) => self.write_template_status(&object, &[error]).await?,
+        }
+        self.loaded_templates.lock().insert(name.to_owned(), now);
+        Ok(Action::AwaitChange)
+    }
+
+    /// Compiles a template and replaces the one before. Its constraints are reviewed anew.
+    fn load_template(&self, object: &Value) -> Result<ConstraintTemplate, TemplateError> {
+        let template = ConstraintTemplate::parse(object)?;
+        let dropped = self.engine.write().add_template(template.clone())?;
+        for (key, error) in dropped {
+            tracing::warn!(kind = key.kind, constraint = key.name, %error, "constraint is no longer valid");
+        }
+        let of_kind = self.constraints.lock();
+        let of_kind = of_kind.keys().filter(|key| key.kind == template.kind);
+        for key in of_kind {
+            self.loaded_constraints.lock().remove(key);
+            self.queue.add(Work::Constraint(key.clone()));
+        }
+        Ok(template)
+    }
+
+    fn unload_template(&self, name: &str) {
+        self.loaded_templates.lock().remove(name);
+        let kind = {
+            let engine = self.engine.read();
+            let mut templates = engine.templates();
+            let template = templates.find(|template| template.name == name);
+            template.map(|template| template.kind.clone())
+        };
+        let Some(kind) = kind else {
+            return;
+        };
+        self.engine.write().remove_template(&kind);
+        self.constraint_watches.lock().remove(&kind);
+        let mut gone: Vec<ConstraintKey> = Vec::new();
+        self.constraints.lock().retain(|key, _| {
+            if key.kind == kind {
+                gone.push(key.clone());
+            }
+            key.kind != kind
+        });
+        for key in gone {
+            self.loaded_constraints.lock().remove(&key);
+            self.results.lock().forget_constraint(&key);
+        }
+        self.queue.add(Work::Kinds);
+    }
+
+    fn watch_constraints(self: &Arc<Self>, kind: &str) {
+        let mut watches = self.constraint_watches.lock();
+        watches
+            .entry(kind.to_owned())
+            .or_insert_with(|| ConstraintWatch::start(self, kind));
+    }
+
+    async fn write_template_status(
+        &self,
+        object: &Value,
+        errors: &[TemplateError],
+    ) -> Result<(), AuditError> {
+        let name = crate::constraints::name_of(object);
+        let mut pod = json!({
+            "id": self.options.id,
+            "templateUID": object["metadata"]["uid"],
+            "observedGeneration": object["metadata"]["generation"],
+            "operations": ["audit", "status"],
+        });
+        if !errors.is_empty() {
+            let errors = errors.iter();
+            pod["errors"] = errors
+                .map(|error| json!({"code": error.code.as_str(), "message": error.to_string()}))
+                .collect();
+        }
+        let status = json!({"created": errors.is_empty(), "byPod": [pod]});
+        if object["status"] == status {
+            return Ok(());
+        }
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource());
+        let patch = json!({"metadata": {"uid": object["metadata"]["uid"]}, "status": status});
+        let written = api
+            .patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch))
+            .await;
+        let action = format!("write the status of ConstraintTemplate {name}");
+        not_found_as_none(written).map_err(AuditError::new(action))?;
+        Ok(())
+    }
+}
