@@ -15,6 +15,8 @@ use crate::rego::{self, Limits};
 use crate::review::Review;
 use crate::template::{ConstraintTemplate, SyncRequirement, TemplateError};
 
+pub use crate::constraint::ConstraintKey;
+
 /// How a client evaluates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Options {
@@ -32,15 +34,6 @@ pub enum Engines {
     CelFirst,
     /// Rego only.
     RegoOnly,
-}
-
-/// A constraint's identity.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ConstraintKey {
-    /// The kind, by which its template is found.
-    pub kind: String,
-    /// The name.
-    pub name: String,
 }
 
 /// What a violation is the result of.

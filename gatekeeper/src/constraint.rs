@@ -2,7 +2,6 @@
 
 use reeve_go_compat::labels;
 
-use crate::client::ConstraintKey;
 use crate::enforcement::Enforcement;
 use crate::matching::{Match, group_and_kind, own_name};
 use crate::messages;
@@ -29,6 +28,15 @@ impl ConstraintError {
     pub fn is_schema(&self) -> bool {
         matches!(self, Self::Schema(_))
     }
+}
+
+/// A constraint's identity.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConstraintKey {
+    /// The kind, by which its template is found.
+    pub kind: String,
+    /// The name.
+    pub name: String,
 }
 
 /// A constraint that has been validated, with defaults.
