@@ -82,7 +82,7 @@ fn gk_122_long_chains_are_harmless(#[case] first: &str, #[case] next: &str) {
 
 #[test]
 fn gk_122_long_chain_of_rules_is_harmless() {
-    for length in [100, 1_500, 20_000] {
+    for length in [100, 500, 800, 990, 1_500, 20_000] {
         let mut rules = vec!["r0(x) = x { true }".to_owned()];
         for index in 1..length {
             rules.push(format!("r{index}(x) = y {{ y := r{}(x) }}", index - 1));

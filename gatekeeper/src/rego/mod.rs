@@ -84,7 +84,11 @@ pub struct Finding {
 }
 
 /// What a level of nested calls and expressions takes of the stack, at most.
-const STACK_PER_LEVEL: usize = 32 << 10;
+const STACK_PER_LEVEL: usize = if cfg!(debug_assertions) {
+    32 << 10
+} else {
+    12 << 10
+};
 /// What an evaluation takes of the stack besides.
 const STACK: usize = 512 << 10;
 
