@@ -1,74 +1,19 @@
-//! What the parts of the audit share, and the queue that they hand work to each other by.
+//! Runs the parts of the audit, and hands the work of the queue to them.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use kube::Client;
-use parking_lot::{Mutex, RwLock};
-use reeve_gatekeeper::audit::ResourceKind;
-use reeve_gatekeeper::client::{self, Client as Engine, ConstraintKey};
-use reeve_gatekeeper::rego::Limits;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
-use reeve_runtime::queue::{Action, Queue};
+use reeve_runtime::queue::Action;
 use reeve_runtime::supervisor::{Supervisor, TaskError};
-use serde_json::Value;
-use tokio::sync::watch;
 
-use crate::constraints::ConstraintWatch;
 use crate::error::AuditError;
-use crate::kinds::Served;
-use crate::objects::KindWatch;
-use crate::results::Results;
-use crate::{Options, definitions, inventory, kinds, namespaces, templates};
+use crate::state::{Audit, Work};
+use crate::{Options, definitions, kinds, namespaces, templates};
 
 /// Keys that are reconciled at once. Those that wait for a list take no time of others.
 const WORKERS: usize = 8;
-
-/// A step of the audit.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Work {
-    /// Load, or unload, the constraint template of a name.
-    Template(String),
-    /// Load, or unload, a constraint.
-    Constraint(ConstraintKey),
-    /// Decide which kinds are audited.
-    Kinds,
-    /// List a kind, and review all of its objects.
-    Kind(ResourceKind),
-    /// Review everything that referential constraints match: the inventory has changed.
-    Inventory,
-    /// Write the status of a constraint, if it has changed.
-    Status(ConstraintKey),
-}
-
-/// What was loaded: a change of a status alone does not load an object again.
-pub(crate) type Loaded = (String, i64);
-
-/// What the parts share.
-pub(crate) struct Audit {
-    pub(crate) client: Client,
-    pub(crate) options: Options,
-    pub(crate) queue: Queue<Work>,
-    pub(crate) engine: RwLock<Engine>,
-    pub(crate) results: Mutex<Results>,
-    /// The constraint templates of the cluster, by name.
-    pub(crate) templates: Mutex<BTreeMap<String, Arc<Value>>>,
-    pub(crate) loaded_templates: Mutex<HashMap<String, Loaded>>,
-    /// The watches of constraints, by kind.
-    pub(crate) constraint_watches: Mutex<HashMap<String, ConstraintWatch>>,
-    pub(crate) constraints: Mutex<HashMap<ConstraintKey, Arc<Value>>>,
-    pub(crate) loaded_constraints: Mutex<HashMap<ConstraintKey, Loaded>>,
-    /// Constraints that [`Work::Kinds`] has not seen yet.
-    pub(crate) unplanned: Mutex<HashSet<ConstraintKey>>,
-    /// The audited kinds.
-    pub(crate) kind_watches: Mutex<HashMap<ResourceKind, KindWatch>>,
-    /// What the API server serves; absent when that may have changed.
-    pub(crate) served: Mutex<Option<Arc<Vec<Served>>>>,
-    pub(crate) namespaces_synced: watch::Sender<bool>,
-    /// The versions of the objects in the inventory.
-    pub(crate) inventory: Mutex<inventory::Versions>,
-}
 
 /// Audits the constraints of a cluster until `stop`.
 pub(crate) async fn run(
@@ -78,27 +23,7 @@ pub(crate) async fn run(
     stop: CancellationToken,
 ) -> Result<(), TaskError> {
     let mut tasks = Supervisor::new(stop);
-    let engine = Engine::new(client::Options {
-        engines: options.engines,
-        limits: Limits::default(),
-    });
-    let audit = Arc::new(Audit {
-        client,
-        options,
-        queue: Queue::new("constraint-audit", metrics),
-        engine: RwLock::new(engine),
-        results: Mutex::default(),
-        templates: Mutex::default(),
-        loaded_templates: Mutex::default(),
-        constraint_watches: Mutex::default(),
-        constraints: Mutex::default(),
-        loaded_constraints: Mutex::default(),
-        unplanned: Mutex::default(),
-        kind_watches: Mutex::default(),
-        served: Mutex::default(),
-        namespaces_synced: watch::Sender::new(false),
-        inventory: Mutex::default(),
-    });
+    let audit = Arc::new(Audit::new(client, options, metrics));
     let stop = tasks.stop();
     tasks.spawn_infallible("watch of constraint templates", {
         let (audit, stop) = (Arc::clone(&audit), stop.clone());
@@ -151,22 +76,4 @@ impl Audit {
             Work::Status(key) => self.publish(&key).await,
         }
     }
-
-    /// Ends the streams, which hold this.
-    fn stop(&self) {
-        self.kind_watches.lock().clear();
-        self.constraint_watches.lock().clear();
-    }
-}
-
-/// The identity and generation of an object.
-pub(crate) fn loaded(object: &Value) -> Loaded {
-    let uid = object["metadata"]["uid"].as_str().unwrap_or_default();
-    let generation = object["metadata"]["generation"].as_i64();
-    (uid.to_owned(), generation.unwrap_or_default())
-}
-
-/// Whether an object is being deleted.
-pub(crate) fn is_terminating(object: &Value) -> bool {
-    object["metadata"].get("deletionTimestamp").is_some()
 }

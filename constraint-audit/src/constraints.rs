@@ -4,51 +4,26 @@ use std::sync::Arc;
 
 use futures::StreamExt as _;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
-use kube::core::{ApiResource, GroupVersionKind};
-use reeve_gatekeeper::CONSTRAINT_GROUP;
 use reeve_gatekeeper::client::ConstraintKey;
 use reeve_runtime::object::not_found_as_none;
 use reeve_runtime::object_stream::{self, ObjectEvent};
 use reeve_runtime::queue::Action;
 use serde_json::{Value, json};
-use tokio_util::task::AbortOnDropHandle;
 
-use crate::audit::{Audit, Work, is_terminating, loaded};
 use crate::error::AuditError;
-use crate::kinds::PLAN_WINDOW;
+use crate::resources::{self, is_terminating, loaded, name_of};
+use crate::state::{Audit, ConstraintWatch, PLAN_WINDOW, Work};
 
-const VERSION: &str = "v1beta1";
 const PAGE: u32 = 500;
 
-/// The resource of the constraints of a kind.
-pub(crate) fn resource(kind: &str) -> ApiResource {
-    let gvk = GroupVersionKind::gvk(CONSTRAINT_GROUP, VERSION, kind);
-    ApiResource::from_gvk_with_plural(&gvk, &kind.to_lowercase())
-}
-
-/// The name of an object.
-pub(crate) fn name_of(object: &Value) -> String {
-    let name = object["metadata"]["name"].as_str();
-    name.unwrap_or_default().to_owned()
-}
-
-/// A watch of the constraints of a kind; it ends when this is dropped.
-pub(crate) struct ConstraintWatch {
-    _task: AbortOnDropHandle<()>,
-}
-
-impl ConstraintWatch {
-    /// Keeps the constraints of a kind in [`Audit::constraints`], and enqueues each change.
-    pub(crate) fn start(audit: &Arc<Audit>, kind: &str) -> Self {
-        let task = watch(Arc::clone(audit), kind.to_owned());
-        Self {
-            _task: AbortOnDropHandle::new(tokio::spawn(task)),
-        }
-    }
+/// Keeps the constraints of a kind in [`Audit::constraints`], and enqueues each change.
+pub(crate) fn start(audit: &Arc<Audit>, kind: &str) -> ConstraintWatch {
+    let task = watch(Arc::clone(audit), kind.to_owned());
+    ConstraintWatch::new(tokio::spawn(task))
 }
 
 async fn watch(audit: Arc<Audit>, kind: String) {
-    let events = object_stream::stream(audit.client.clone(), resource(&kind), PAGE);
+    let events = object_stream::stream(audit.client.clone(), resources::constraints(&kind), PAGE);
     let mut events = std::pin::pin!(events);
     let mut listed: Option<Vec<ConstraintKey>> = None;
     let key_of = |name: String| ConstraintKey {
@@ -107,12 +82,17 @@ impl Audit {
         if self.loaded_constraints.lock().get(key) == Some(&now) {
             return Ok(Action::AwaitChange);
         }
-        let added = self.engine.write().add_constraint(&object);
+        // No status is written before the next plan has seen the constraint.
+        self.unplanned.lock().insert(key.clone());
         self.results.lock().forget_constraint(key);
+        let added = {
+            let mut engine = self.engine.write();
+            let added = engine.add_constraint(&object);
+            self.mark_matched_kinds_in(&engine, key);
+            added
+        };
         match added {
             Ok(_) => {
-                self.unplanned.lock().insert(key.clone());
-                self.mark_matched_kinds(key);
                 self.queue.add_after(Work::Kinds, PLAN_WINDOW);
             }
             Err(error) => {
@@ -132,19 +112,6 @@ impl Audit {
             self.queue.add_after(Work::Kinds, PLAN_WINDOW);
         }
         self.results.lock().forget_constraint(key);
-    }
-
-    /// The kinds that a constraint matches are listed again.
-    pub(crate) fn mark_matched_kinds(&self, key: &ConstraintKey) {
-        let engine = self.engine.read();
-        let Some(constraint) = engine.constraint(key) else {
-            return;
-        };
-        for (kind, watch) in self.kind_watches.lock().iter_mut() {
-            if constraint.matches.matches_kind(&kind.group, &kind.kind) {
-                watch.is_outdated = true;
-            }
-        }
     }
 
     /// Says in the status why a constraint is not audited. It has no `totalViolations`: nothing is known.
@@ -177,7 +144,8 @@ impl Audit {
     ) -> Result<(), AuditError> {
         let kind = object["kind"].as_str().unwrap_or_default();
         let name = name_of(object);
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource(kind));
+        let api: Api<DynamicObject> =
+            Api::all_with(self.client.clone(), &resources::constraints(kind));
         let patch = json!({"metadata": {"uid": object["metadata"]["uid"]}, "status": status});
         let written = api
             .patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch))

@@ -11,6 +11,7 @@ use reeve_runtime::object::StatusReason;
 use serde_json::{Value, json};
 
 use crate::error::AuditError;
+use crate::resources;
 
 /// The label of what this process has installed.
 pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
@@ -92,7 +93,7 @@ pub(crate) async fn apply_kind(
 async fn served(client: &Client, kind: &str) -> Result<(), AuditError> {
     const TRIES: u32 = 100;
     const PAUSE: Duration = Duration::from_millis(50);
-    let resource = crate::constraints::resource(kind);
+    let resource = resources::constraints(kind);
     let api: Api<kube::core::DynamicObject> = Api::all_with(client.clone(), &resource);
     let mut tries = 0;
     loop {

@@ -1,6 +1,5 @@
 //! The inventory of referential constraints: objects of the kinds that their templates ask for.
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use reeve_gatekeeper::audit::ResourceKind;
@@ -10,13 +9,10 @@ use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Action;
 use serde_json::Value;
 
-use crate::audit::{Audit, Work};
+use crate::state::{Audit, Work};
 
 /// Changes within this time are one review of what referential constraints match.
 const WINDOW: Duration = Duration::from_secs(1);
-
-/// The resource versions of the objects of each kind.
-pub(crate) type Versions = HashMap<ResourceKind, HashMap<ObjectKey, String>>;
 
 /// The served kinds that templates with constraints ask for.
 pub(crate) fn kinds(engine: &Engine, served: &[ResourceKind]) -> Vec<ResourceKind> {

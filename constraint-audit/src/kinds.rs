@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::Api;
-use kube::core::ApiResource;
 use kube::discovery::{Discovery, verbs};
 use reeve_gatekeeper::audit::{ResourceKind, kinds_to_list};
 use reeve_runtime::CancellationToken;
@@ -13,20 +12,11 @@ use reeve_runtime::definitions::{Crd, Definition};
 use reeve_runtime::queue::Action;
 use reeve_runtime::watch::Watch;
 
-use crate::audit::{Audit, Work};
 use crate::error::AuditError;
+use crate::state::{Audit, Served, Work};
 
-/// Constraints that come together are planned together.
-pub(crate) const PLAN_WINDOW: Duration = Duration::from_millis(20);
 /// Discovery shows a new kind a moment after its definition.
 const DISCOVERY_WINDOW: Duration = Duration::from_millis(500);
-
-/// A kind that the API server serves.
-#[derive(Clone, Debug)]
-pub(crate) struct Served {
-    pub(crate) kind: ResourceKind,
-    pub(crate) resource: ApiResource,
-}
 
 /// Discovers again when a definition changes.
 pub(crate) async fn watch(audit: &Arc<Audit>, stop: CancellationToken) {
@@ -82,17 +72,13 @@ impl Audit {
             self.results.lock().forget_kind(kind);
             self.forget_inventory(kind);
         }
-        for kind in wanted {
-            let is_current = self
-                .kind_watches
-                .lock()
-                .get(&kind)
-                .is_some_and(|watch| !watch.is_outdated);
-            if !is_current {
-                self.queue.add(Work::Kind(kind));
-            }
+        for one in served.iter().filter(|one| wanted.contains(&one.kind)) {
+            // Before the statuses are due: a kind that is not listed yet keeps them back.
+            self.start_unless_current(one);
         }
-        self.unplanned.lock().clear();
+        self.unplanned
+            .lock()
+            .retain(|key| !constraints.contains(key));
         for key in constraints {
             self.queue.add(Work::Status(key));
         }

@@ -19,7 +19,9 @@ mod messages;
 mod namespaces;
 mod objects;
 mod publish;
+mod resources;
 mod results;
+mod state;
 mod templates;
 
 use std::str::FromStr;

@@ -16,7 +16,7 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::error::AuditError;
-use crate::{Options, audit, definitions, templates};
+use crate::{Options, audit, definitions, resources};
 
 const CONFIGURATION: &str = "gatekeeper-validating-webhook-configuration";
 const RETRY: Duration = Duration::from_secs(5);
@@ -120,7 +120,7 @@ async fn audits(client: &Client, own: &str) -> bool {
 }
 
 async fn other_auditor(client: &Client, own: &str) -> Result<bool, AuditError> {
-    let api: Api<DynamicObject> = Api::all_with(client.clone(), &templates::resource());
+    let api: Api<DynamicObject> = Api::all_with(client.clone(), &resources::templates());
     let listed = match api.list(&ListParams::default()).await {
         Err(error) if StatusReason::of(&error) == StatusReason::NotFound => return Ok(false),
         listed => listed.map_err(AuditError::new("list constraint templates"))?,

@@ -9,3 +9,6 @@ pub(crate) fn unknown_mode(text: &str) -> String {
 pub(crate) fn refused(kind: &str, reason: &str) -> String {
     format!("{kind}: {reason}")
 }
+
+/// A constraint is not evaluated any more.
+pub(crate) const TOO_SLOW: &str = "audit incomplete: the evaluation took too long several times and has ended until the constraint or its template changes";

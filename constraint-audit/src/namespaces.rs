@@ -1,15 +1,15 @@
 //! The Namespaces of the cluster: constraints select by their labels, and templates may read them.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::StreamExt as _;
 use kube::core::{ApiResource, GroupVersionKind};
 use reeve_runtime::object_stream::{self, ObjectEvent};
 use serde_json::Value;
 
-use crate::audit::{Audit, Work};
-use crate::constraints::name_of;
-use std::time::Duration;
+use crate::resources::name_of;
+use crate::state::{Audit, Work};
 
 const PAGE: u32 = 500;
 /// Namespaces that change within this time are one reason to list again.

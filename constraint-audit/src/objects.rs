@@ -16,10 +16,9 @@ use reeve_runtime::object_stream::{self, ObjectEvent};
 use reeve_runtime::queue::Action;
 use serde_json::Value;
 use tokio::sync::watch;
-use tokio_util::task::AbortOnDropHandle;
 
-use crate::audit::{Audit, Work};
 use crate::messages;
+use crate::state::{Audit, KindWatch, Served, Work};
 
 /// How many objects of a list are in memory at once.
 const PAGE: u32 = 500;
@@ -28,41 +27,30 @@ const STATUS_WINDOW: Duration = Duration::from_millis(100);
 /// How long a list may take before others go on without it.
 const LIST_TIMEOUT: Duration = Duration::from_mins(5);
 
-/// The stream of a kind; it ends when this is dropped.
-pub(crate) struct KindWatch {
-    _task: AbortOnDropHandle<()>,
-    listed: watch::Receiver<bool>,
-    /// What was reviewed is of constraints or Namespaces that have changed: the kind is to be listed again.
-    pub(crate) is_outdated: bool,
-}
-
-impl KindWatch {
-    /// Whether all objects were reviewed by the constraints of now, or cannot be listed.
-    pub(crate) fn is_complete(&self) -> bool {
-        !self.is_outdated && *self.listed.borrow()
-    }
-}
-
 impl Audit {
-    /// Starts the stream of a kind, in place of the one before, and waits until all objects are reviewed.
-    pub(crate) async fn list(self: &Arc<Self>, kind: &ResourceKind) -> Action {
-        let served = self.served.lock().clone();
-        let served = served.iter().flat_map(|served| served.iter());
-        let mut served = served.filter(|one| one.kind == *kind);
-        let Some(resource) = served.next().map(|one| one.resource.clone()) else {
-            return Action::AwaitChange;
-        };
-        let (done, mut listed) = watch::channel(false);
+    /// Starts the stream of a kind, in place of one that is outdated.
+    pub(crate) fn start_unless_current(self: &Arc<Self>, served: &Served) {
+        let kind = &served.kind;
+        let mut watches = self.kind_watches.lock();
+        if watches.get(kind).is_some_and(|watch| !watch.is_outdated) {
+            return;
+        }
+        let (done, listed) = watch::channel(false);
+        let resource = served.resource.clone();
         let work = review_all(Arc::clone(self), kind.clone(), resource, done);
-        let started = KindWatch {
-            _task: AbortOnDropHandle::new(tokio::spawn(work)),
-            listed: listed.clone(),
-            is_outdated: false,
-        };
-        self.kind_watches.lock().insert(kind.clone(), started);
-        let wait = listed.wait_for(|listed| *listed);
-        // If the stream ends, it was replaced.
-        let _ = tokio::time::timeout(LIST_TIMEOUT, wait).await;
+        let started = KindWatch::new(tokio::spawn(work), listed);
+        watches.insert(kind.clone(), started);
+        self.queue.add(Work::Kind(kind.clone()));
+    }
+
+    /// Waits until all objects of a kind are reviewed: until then the audit has work.
+    pub(crate) async fn list(&self, kind: &ResourceKind) -> Action {
+        let listed = self.kind_watches.lock().get(kind).map(KindWatch::listed);
+        if let Some(mut listed) = listed {
+            let wait = listed.wait_for(|listed| *listed);
+            // If the stream ends, it was replaced.
+            let _ = tokio::time::timeout(LIST_TIMEOUT, wait).await;
+        }
         Action::AwaitChange
     }
 
@@ -84,6 +72,7 @@ impl Audit {
 
     fn review(&self, object: Value) {
         let resource = Resource::of(&object);
+        let too_slow = self.results.lock().too_slow();
         let violations = {
             let engine = self.engine.read();
             let namespace = engine.namespace(&resource.namespace).cloned();
@@ -91,7 +80,9 @@ impl Audit {
                 let review = review
                     .with_source(Source::Original)
                     .with_namespace(namespace);
-                engine.review(&review, EnforcementPoint::Audit)
+                engine.review_by(&review, EnforcementPoint::Audit, |one| {
+                    too_slow.is_empty() || !too_slow.contains(&one.key())
+                })
             })
         };
         match violations {

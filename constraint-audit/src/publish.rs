@@ -6,8 +6,8 @@ use reeve_gatekeeper::client::ConstraintKey;
 use reeve_runtime::queue::Action;
 use serde_json::Value;
 
-use crate::audit::Audit;
 use crate::error::AuditError;
+use crate::state::Audit;
 
 impl Audit {
     /// Writes the status of a constraint, once everything that it matches was reviewed, if it differs.

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use reeve_gatekeeper::audit::{ConstraintAudit, Resource, ResourceKind};
-use reeve_gatekeeper::client::{ConstraintKey, Violation};
+use reeve_gatekeeper::client::{Cause, ConstraintKey, Violation};
+
+use crate::messages;
 
 /// The violations of one object against one constraint.
 #[derive(Debug, PartialEq)]
@@ -22,8 +24,13 @@ pub(crate) struct Results {
     failed: BTreeMap<Resource, u64>,
     /// Kinds that could not be listed, with the reason.
     refused: BTreeMap<ResourceKind, String>,
+    /// How often the evaluation of a constraint took too long.
+    timeouts: HashMap<ConstraintKey, u32>,
     pass: u64,
 }
+
+/// A constraint whose evaluation takes too long so often is evaluated no more until it changes: others would wait for it.
+const TOO_SLOW: u32 = 3;
 
 impl Results {
     /// Begins a pass over all objects of a kind; its number is for [`Self::end_pass`].
@@ -69,6 +76,13 @@ impl Results {
         violations: Vec<Violation>,
     ) -> HashSet<ConstraintKey> {
         self.failed.remove(resource);
+        for slow in violations
+            .iter()
+            .filter(|one| one.cause == Cause::TimeLimit)
+        {
+            let count = self.timeouts.entry(slow.constraint.clone()).or_default();
+            *count += 1;
+        }
         let mut by_key: BTreeMap<ConstraintKey, Vec<Violation>> = BTreeMap::new();
         for violation in violations {
             let key = violation.constraint.clone();
@@ -121,8 +135,18 @@ impl Results {
         self.end_pass(kind, pass)
     }
 
+    /// The constraints that are evaluated no more.
+    pub(crate) fn too_slow(&self) -> HashSet<ConstraintKey> {
+        let slow = self
+            .timeouts
+            .iter()
+            .filter(|(_, count)| **count >= TOO_SLOW);
+        slow.map(|(key, _)| key.clone()).collect()
+    }
+
     /// Forgets a constraint.
     pub(crate) fn forget_constraint(&mut self, key: &ConstraintKey) {
+        self.timeouts.remove(key);
         for resource in self.by_constraint.remove(key).unwrap_or_default().keys() {
             if let Some(violated) = self.violated.get_mut(resource) {
                 violated.retain(|one| one != key);
@@ -149,6 +173,13 @@ impl Results {
         let failed = self.failed.keys();
         for _ in failed.filter(|one| matches(&one.group, &one.kind)) {
             audit.add_failed_object();
+        }
+        if self
+            .timeouts
+            .get(key)
+            .is_some_and(|count| *count >= TOO_SLOW)
+        {
+            audit.add_error(messages::TOO_SLOW.to_owned());
         }
         for (kind, reason) in &self.refused {
             if matches(&kind.group, &kind.kind) {
@@ -182,7 +213,6 @@ fn is_of(resource: &Resource, kind: &ResourceKind) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use reeve_gatekeeper::client::Cause;
     use serde_json::json;
 
     use super::*;

@@ -4,8 +4,6 @@ use std::sync::Arc;
 
 use futures::StreamExt as _;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
-use kube::core::{ApiResource, GroupVersionKind};
-use reeve_gatekeeper::TEMPLATE_GROUP;
 use reeve_gatekeeper::client::ConstraintKey;
 use reeve_gatekeeper::template::{ConstraintTemplate, TemplateError};
 use reeve_runtime::object::not_found_as_none;
@@ -13,29 +11,23 @@ use reeve_runtime::object_stream::{self, ObjectEvent};
 use reeve_runtime::queue::Action;
 use serde_json::{Value, json};
 
-use crate::audit::{Audit, Work, is_terminating, loaded};
-use crate::constraints::ConstraintWatch;
-use crate::definitions;
 use crate::error::AuditError;
+use crate::resources::{self, is_terminating, loaded, name_of};
+use crate::state::{Audit, Work};
+use crate::{constraints, definitions};
 
 const PAGE: u32 = 500;
 
-/// The resource of constraint templates.
-pub(crate) fn resource() -> ApiResource {
-    let kind = GroupVersionKind::gvk(TEMPLATE_GROUP, "v1", "ConstraintTemplate");
-    ApiResource::from_gvk_with_plural(&kind, "constrainttemplates")
-}
-
 /// Keeps the templates, and enqueues each change.
 pub(crate) async fn watch(audit: &Arc<Audit>) {
-    let events = object_stream::stream(audit.client.clone(), resource(), PAGE);
+    let events = object_stream::stream(audit.client.clone(), resources::templates(), PAGE);
     let mut events = std::pin::pin!(events);
     let mut listed: Option<Vec<String>> = None;
     while let Some(event) = events.next().await {
         match event {
             Ok(ObjectEvent::Listing) => listed = Some(Vec::new()),
             Ok(ObjectEvent::Listed(object) | ObjectEvent::Applied(object)) => {
-                let name = crate::constraints::name_of(&object);
+                let name = name_of(&object);
                 if let Some(listed) = &mut listed {
                     listed.push(name.clone());
                 }
@@ -141,7 +133,7 @@ impl Audit {
         let mut watches = self.constraint_watches.lock();
         watches
             .entry(kind.to_owned())
-            .or_insert_with(|| ConstraintWatch::start(self, kind));
+            .or_insert_with(|| constraints::start(self, kind));
     }
 
     async fn write_template_status(
@@ -149,7 +141,7 @@ impl Audit {
         object: &Value,
         errors: &[TemplateError],
     ) -> Result<(), AuditError> {
-        let name = crate::constraints::name_of(object);
+        let name = name_of(object);
         let mut pod = json!({
             "id": self.options.id,
             "templateUID": object["metadata"]["uid"],
@@ -159,14 +151,16 @@ impl Audit {
         if !errors.is_empty() {
             let errors = errors.iter();
             pod["errors"] = errors
-                .map(|error| json!({"code": error.code.as_str(), "message": error.to_string()}))
+                .map(
+                    |error| json!({"code": error.code.as_str(), "message": error.status_message()}),
+                )
                 .collect();
         }
         let status = json!({"created": errors.is_empty(), "byPod": [pod]});
         if object["status"] == status {
             return Ok(());
         }
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resource());
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resources::templates());
         let patch = json!({"metadata": {"uid": object["metadata"]["uid"]}, "status": status});
         let written = api
             .patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch))

@@ -76,6 +76,7 @@ pub struct ConstraintAudit {
     total: usize,
     failed_objects: usize,
     unlisted_kinds: Vec<String>,
+    errors: Vec<String>,
 }
 
 impl Default for ConstraintAudit {
@@ -93,12 +94,13 @@ impl ConstraintAudit {
             total: 0,
             failed_objects: 0,
             unlisted_kinds: Vec::new(),
+            errors: Vec::new(),
         }
     }
 
     /// Adds a violation by an object. An error of evaluation counts as one and as an object that could not be evaluated.
     pub fn add(&mut self, resource: &Resource, violation: &Violation) {
-        if violation.cause == Cause::EvaluationError {
+        if matches!(violation.cause, Cause::EvaluationError | Cause::TimeLimit) {
             self.failed_objects += 1;
         }
         self.total += 1;
@@ -130,6 +132,11 @@ impl ConstraintAudit {
         self.unlisted_kinds.push(kind.to_owned());
     }
 
+    /// Notes another reason why the audit is not complete.
+    pub fn add_error(&mut self, reason: String) {
+        self.errors.push(reason);
+    }
+
     /// All violations, listed or not.
     pub fn total(&self) -> usize {
         self.total
@@ -143,6 +150,7 @@ impl ConstraintAudit {
             .then(|| messages::audit_incomplete(failed))
             .into_iter()
             .chain(kinds.map(|kind| messages::could_not_list(kind)))
+            .chain(self.errors.iter().cloned())
             .collect()
     }
 

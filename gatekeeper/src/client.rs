@@ -45,6 +45,8 @@ pub enum Cause {
     MatchError,
     /// The evaluation failed: whether the object complies is not known.
     EvaluationError,
+    /// The evaluation failed because it took longer than it may.
+    TimeLimit,
 }
 
 /// A violation of one constraint by the reviewed object.
@@ -395,7 +397,15 @@ impl Client {
                         .into_iter()
                         .map(|one| (one.message, one.details, Cause::Violation))
                         .collect(),
-                    Err(error) => vec![(error.message, Json::Null, Cause::EvaluationError)],
+                    Err(error) => {
+                        let limit = messages::time_limit(self.options.limits.time);
+                        let cause = if error.message.ends_with(&limit) {
+                            Cause::TimeLimit
+                        } else {
+                            Cause::EvaluationError
+                        };
+                        vec![(error.message, Json::Null, cause)]
+                    }
                 }
             }
         }

@@ -379,3 +379,40 @@ async fn deleted_template_takes_its_kind_and_its_constraints_along() -> Result<(
         .await?;
     Ok(())
 }
+
+#[tokio::test]
+async fn gk_16_constraint_that_takes_too_long_does_not_keep_the_others_waiting() -> Result<()> {
+    let cluster = shop().await?;
+    let source = r#"package endless
+        violation[{"msg": "x"}] {
+          some a, b, c, d
+          numbers.range(1, 3000)[a] == 0
+          numbers.range(1, 3000)[b] == a
+          numbers.range(1, 3000)[c] == b
+          numbers.range(1, 3000)[d] == c
+        }
+        violation[{"msg": "y"}] {
+          x := numbers.range(1, 3000)[_]
+          y := numbers.range(1, 3000)[_]
+          z := numbers.range(1, 3000)[_]
+          x + y + z == 1
+        }"#;
+    cluster.template(&template("Endless", source)).await?;
+    for number in 0..20 {
+        cluster
+            .config_map("shop", &format!("a{number:02}"), &json!({}))
+            .await?;
+    }
+    let mut spec = on_config_maps();
+    spec["match"]["name"] = json!("a*");
+    let slow = cluster.constraint("Endless", "slow", &spec).await?;
+    let fast = cluster.constraint("NeedLabels", "owner", &spec).await?;
+    cluster.eventually(&fast, total(20)).await?;
+    let found = cluster
+        .eventually(&slow, |it| it["status"]["totalViolations"].is_u64())
+        .await?;
+    let errors = found["status"]["byPod"][0]["errors"].to_string();
+    ensure!(errors.contains("took too long several times"), "{found:#}");
+    ensure!(found["status"]["totalViolations"] == 3, "{found:#}");
+    Ok(())
+}

@@ -1,0 +1,170 @@
+//! What the parts of the audit share, and the work that they hand to each other.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use kube::Client;
+use kube::core::ApiResource;
+use parking_lot::{Mutex, RwLock};
+use reeve_gatekeeper::audit::ResourceKind;
+use reeve_gatekeeper::client::{self, Client as Engine, ConstraintKey};
+use reeve_gatekeeper::rego::Limits;
+use reeve_runtime::metrics::ControllerMetrics;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::queue::Queue;
+use serde_json::Value;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::task::AbortOnDropHandle;
+
+use crate::Options;
+use crate::resources::Loaded;
+use crate::results::Results;
+
+/// Constraints that come together are planned together.
+pub(crate) const PLAN_WINDOW: Duration = Duration::from_millis(20);
+/// A step of the audit.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) enum Work {
+    /// Load, or unload, the constraint template of a name.
+    Template(String),
+    /// Load, or unload, a constraint.
+    Constraint(ConstraintKey),
+    /// Decide which kinds are audited.
+    Kinds,
+    /// Wait until a kind is listed, and all of its objects are reviewed.
+    Kind(ResourceKind),
+    /// Review everything that referential constraints match: the inventory has changed.
+    Inventory,
+    /// Write the status of a constraint, if it has changed.
+    Status(ConstraintKey),
+}
+
+/// What the parts share.
+pub(crate) struct Audit {
+    pub(crate) client: Client,
+    pub(crate) options: Options,
+    pub(crate) queue: Queue<Work>,
+    pub(crate) engine: RwLock<Engine>,
+    pub(crate) results: Mutex<Results>,
+    /// The constraint templates of the cluster, by name.
+    pub(crate) templates: Mutex<BTreeMap<String, Arc<Value>>>,
+    pub(crate) loaded_templates: Mutex<HashMap<String, Loaded>>,
+    /// The watches of constraints, by kind.
+    pub(crate) constraint_watches: Mutex<HashMap<String, ConstraintWatch>>,
+    pub(crate) constraints: Mutex<HashMap<ConstraintKey, Arc<Value>>>,
+    pub(crate) loaded_constraints: Mutex<HashMap<ConstraintKey, Loaded>>,
+    /// Constraints that [`Work::Kinds`] has not seen yet.
+    pub(crate) unplanned: Mutex<HashSet<ConstraintKey>>,
+    /// The audited kinds.
+    pub(crate) kind_watches: Mutex<HashMap<ResourceKind, KindWatch>>,
+    /// What the API server serves; absent when that may have changed.
+    pub(crate) served: Mutex<Option<Arc<Vec<Served>>>>,
+    pub(crate) namespaces_synced: watch::Sender<bool>,
+    /// The versions of the objects in the inventory.
+    pub(crate) inventory: Mutex<Versions>,
+}
+
+/// A kind that the API server serves.
+#[derive(Clone, Debug)]
+pub(crate) struct Served {
+    pub(crate) kind: ResourceKind,
+    pub(crate) resource: ApiResource,
+}
+
+/// The resource versions of the objects of each kind.
+pub(crate) type Versions = HashMap<ResourceKind, HashMap<ObjectKey, String>>;
+
+/// A watch of the constraints of a kind; it ends when this is dropped.
+pub(crate) struct ConstraintWatch {
+    _task: AbortOnDropHandle<()>,
+}
+
+impl ConstraintWatch {
+    /// The watch that a task is.
+    pub(crate) fn new(task: JoinHandle<()>) -> Self {
+        Self {
+            _task: AbortOnDropHandle::new(task),
+        }
+    }
+}
+
+/// The stream of a kind; it ends when this is dropped.
+pub(crate) struct KindWatch {
+    _task: AbortOnDropHandle<()>,
+    listed: watch::Receiver<bool>,
+    /// What was reviewed is of constraints or Namespaces that have changed: the kind is to be listed again.
+    pub(crate) is_outdated: bool,
+}
+
+impl KindWatch {
+    /// The stream that a task is; `listed` is set once all objects were reviewed, or cannot be listed.
+    pub(crate) fn new(task: JoinHandle<()>, listed: watch::Receiver<bool>) -> Self {
+        Self {
+            _task: AbortOnDropHandle::new(task),
+            listed,
+            is_outdated: false,
+        }
+    }
+
+    /// Becomes true once all objects were reviewed, or cannot be listed.
+    pub(crate) fn listed(&self) -> watch::Receiver<bool> {
+        self.listed.clone()
+    }
+
+    /// Whether all objects were reviewed by the constraints of now, or cannot be listed.
+    pub(crate) fn is_complete(&self) -> bool {
+        !self.is_outdated && *self.listed.borrow()
+    }
+}
+
+impl Audit {
+    /// An audit that has not begun.
+    pub(crate) fn new(client: Client, options: Options, metrics: &ControllerMetrics) -> Self {
+        let engine = Engine::new(client::Options {
+            engines: options.engines,
+            limits: Limits::default(),
+        });
+        Self {
+            client,
+            options,
+            queue: Queue::new("constraint-audit", metrics),
+            engine: RwLock::new(engine),
+            results: Mutex::default(),
+            templates: Mutex::default(),
+            loaded_templates: Mutex::default(),
+            constraint_watches: Mutex::default(),
+            constraints: Mutex::default(),
+            loaded_constraints: Mutex::default(),
+            unplanned: Mutex::default(),
+            kind_watches: Mutex::default(),
+            served: Mutex::default(),
+            namespaces_synced: watch::Sender::new(false),
+            inventory: Mutex::default(),
+        }
+    }
+
+    /// Ends the streams, which hold this.
+    pub(crate) fn stop(&self) {
+        self.kind_watches.lock().clear();
+        self.constraint_watches.lock().clear();
+    }
+
+    /// The kinds that a constraint matches are listed again.
+    pub(crate) fn mark_matched_kinds(&self, key: &ConstraintKey) {
+        self.mark_matched_kinds_in(&self.engine.read(), key);
+    }
+
+    /// The same, while nobody else changes the engine.
+    pub(crate) fn mark_matched_kinds_in(&self, engine: &Engine, key: &ConstraintKey) {
+        let Some(constraint) = engine.constraint(key) else {
+            return;
+        };
+        for (kind, watch) in self.kind_watches.lock().iter_mut() {
+            if constraint.matches.matches_kind(&kind.group, &kind.kind) {
+                watch.is_outdated = true;
+            }
+        }
+    }
+}
