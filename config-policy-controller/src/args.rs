@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn gk_50_modes_of_constraint_audit() {
+    fn gk_126_modes_of_constraint_audit() {
         let mode = |mode: &str| {
             let flag = format!("--constraint-audit={mode}");
             controller(&[&flag]).map(|args| args.constraint_audit)

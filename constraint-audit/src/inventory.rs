@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use reeve_gatekeeper::audit::ResourceKind;
 use reeve_gatekeeper::client::Client as Engine;
+use reeve_gatekeeper::constraint::Constraint;
 use reeve_gatekeeper::inventory::InventoryKey;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Action;
 use serde_json::Value;
 
-use crate::state::{Audit, Work};
+use crate::state::{Audit, KindWatch, Work};
 
 /// Changes within this time are one review of what referential constraints match.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -91,7 +92,7 @@ impl Audit {
         let needed = kinds(engine, &known);
         needed
             .iter()
-            .all(|kind| watches.get(kind).is_some_and(|watch| watch.is_complete()))
+            .all(|kind| watches.get(kind).is_some_and(KindWatch::is_complete))
     }
 
     /// Lists again what referential constraints match.
@@ -101,7 +102,7 @@ impl Audit {
             let referential = engine
                 .constraints()
                 .filter(|one| engine.is_referential(&one.kind));
-            referential.map(|one| one.key()).collect()
+            referential.map(Constraint::key).collect()
         };
         for key in &keys {
             self.mark_matched_kinds(key);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::Api;
-use kube::discovery::{Discovery, verbs};
+use kube::discovery::{ApiGroup, Discovery, verbs};
 use reeve_gatekeeper::audit::{ResourceKind, kinds_to_list};
+use reeve_gatekeeper::constraint::Constraint;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::definitions::{Crd, Definition};
 use reeve_runtime::queue::Action;
@@ -58,7 +59,7 @@ impl Audit {
                 .into_iter()
                 .collect();
             wanted.extend(crate::inventory::kinds(&engine, &all));
-            let constraints: Vec<_> = engine.constraints().map(|one| one.key()).collect();
+            let constraints: Vec<_> = engine.constraints().map(Constraint::key).collect();
             (wanted, constraints)
         };
         let dropped: Vec<ResourceKind> = {
@@ -94,9 +95,7 @@ impl Audit {
         let discovery = discovery.run_aggregated().await;
         let discovery =
             discovery.map_err(AuditError::new("discover the kinds of the API server"))?;
-        let resources = discovery
-            .groups()
-            .flat_map(|group| group.recommended_resources());
+        let resources = discovery.groups().flat_map(ApiGroup::recommended_resources);
         let served = resources
             .filter(|(_, capabilities)| {
                 capabilities.supports_operation(verbs::LIST)

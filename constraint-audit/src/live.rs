@@ -32,10 +32,10 @@ pub(crate) async fn run(
     let api: Api<_> = Api::all(client.clone());
     let webhook = Watch::projected(api, |_: ValidatingWebhookConfiguration| ());
     let webhook = webhook.fields(&format!("metadata.name={CONFIGURATION}"));
-    let (store, changes) = (webhook.store(), watch::Sender::new(()));
-    let changed = changes.subscribe();
+    let (store, notify) = (webhook.store(), watch::Sender::new(()));
+    let changed = notify.subscribe();
     let work = webhook.run(tasks.stop(), move |_| {
-        changes.send_replace(());
+        notify.send_replace(());
     });
     tasks.spawn_infallible("watch of Gatekeeper's webhook", work);
     let stop = tasks.stop();

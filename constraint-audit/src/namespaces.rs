@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use kube::core::{ApiResource, GroupVersionKind};
+use reeve_gatekeeper::constraint::Constraint;
 use reeve_runtime::object_stream::{self, ObjectEvent};
 use serde_json::Value;
 
@@ -77,7 +78,7 @@ impl Audit {
             let selecting = engine
                 .constraints()
                 .filter(|one| one.matches.needs_namespace() || engine.reads_namespace(&one.kind));
-            selecting.map(|one| one.key()).collect()
+            selecting.map(Constraint::key).collect()
         };
         for key in &keys {
             self.mark_matched_kinds(key);

@@ -41,10 +41,10 @@ impl Audit {
         let matches = |group: &str, kind: &str| constraint.matches.matches_kind(group, kind);
         let is_complete = {
             let watches = self.kind_watches.lock();
-            let mut matched = watches
+            let mut audited = watches
                 .iter()
                 .filter(|(kind, _)| matches(&kind.group, &kind.kind));
-            matched.all(|(_, watch)| watch.is_complete())
+            audited.all(|(_, watch)| watch.is_complete())
         };
         let waits_for_inventory =
             engine.is_referential(&key.kind) && !self.is_inventory_complete(&engine);

@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn gk_refused_kind_and_failed_object_make_an_audit_incomplete() {
+    fn gk_133_refused_kind_and_failed_object_make_an_audit_incomplete() {
         let mut results = Results::default();
         results.refuse(&pods(), "Pod: forbidden".to_owned());
         results.fail(pod("odd"));

@@ -221,11 +221,11 @@ impl Fleet {
             }))
         };
         let at_once = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let mut started = stream::iter(names.into_iter().enumerate())
+        let mut joining = stream::iter(names.into_iter().enumerate())
             .map(start)
             .buffered(at_once);
         let mut clusters = Vec::new();
-        while let Some(cluster) = started.next().await {
+        while let Some(cluster) = joining.next().await {
             let (cluster, wanted) = cluster.map_err(FleetError::Broke)??;
             join(&client, &wanted).await?;
             clusters.push(cluster);

@@ -19,8 +19,6 @@ use serde_json::Value;
 
 use crate::{known, messages};
 
-/// The definitions of kinds.
-
 /// A fleet and its first objects.
 #[derive(Default)]
 pub(crate) struct Setup {

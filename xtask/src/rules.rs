@@ -13,13 +13,14 @@ use crate::run;
 
 const FOLDER: &str = "docs/behaviour";
 /// Where code and tests are. Generated and built files are not among them.
-const CODE: [&str; 21] = [
+const CODE: [&str; 22] = [
     "addon-controller",
     "api",
     "apiserver",
     "benches",
     "cli",
     "config-policy-controller",
+    "constraint-audit",
     "dryrun",
     "fleet",
     "framework-addon",

@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn gk_22_audit_that_is_not_complete_is_no_compliance() {
+    fn gk_133_audit_that_is_not_complete_is_no_compliance() {
         let status = |code: &str| {
             json!({"totalViolations": 0, "byPod": [{"id": "a"}, {"id": "b", "errors": [
                 {"code": code, "message": "could not list Pod: forbidden"},

@@ -1,4 +1,4 @@
-//! The audit of constraints on an API server in memory.
+//! The audit of constraints on an API server in memory, one cluster a test.
 
 mod world;
 
@@ -17,7 +17,7 @@ async fn shop() -> Result<Cluster> {
 }
 
 #[tokio::test]
-async fn gk_10_violations_come_and_go_with_the_objects() -> Result<()> {
+async fn gk_129_violations_come_and_go_with_the_objects() -> Result<()> {
     let cluster = shop().await?;
     let path = cluster.config_map("shop", "a", &json!({})).await?;
     let constraint = cluster
@@ -77,7 +77,7 @@ async fn gk_10_violations_come_and_go_with_the_objects() -> Result<()> {
 }
 
 #[tokio::test]
-async fn gk_8_smallest_of_many_violations_are_listed_in_descending_order() -> Result<()> {
+async fn gk_117_smallest_of_many_violations_are_listed_in_descending_order() -> Result<()> {
     let cluster = shop().await?;
     for number in 0..25 {
         cluster
@@ -97,7 +97,7 @@ async fn gk_8_smallest_of_many_violations_are_listed_in_descending_order() -> Re
 }
 
 #[tokio::test]
-async fn changed_constraint_is_evaluated_anew() -> Result<()> {
+async fn gk_131_changed_constraint_is_evaluated_anew() -> Result<()> {
     let cluster = shop().await?;
     cluster
         .config_map("shop", "a", &json!({"team": "x", "owner": "y"}))
@@ -129,7 +129,7 @@ async fn changed_constraint_is_evaluated_anew() -> Result<()> {
 }
 
 #[tokio::test]
-async fn gk_11_template_that_does_not_compile_leaves_the_others_alone() -> Result<()> {
+async fn gk_128_template_that_does_not_compile_leaves_the_others_alone() -> Result<()> {
     let cluster = shop().await?;
     let recursive = "package endless\nviolation[{\"msg\": \"x\"}] { f(1) }\nf(x) { f(x) }";
     cluster.template(&template("Endless", recursive)).await?;
@@ -165,7 +165,7 @@ async fn gk_11_template_that_does_not_compile_leaves_the_others_alone() -> Resul
 }
 
 #[tokio::test]
-async fn constraint_that_is_not_valid_has_the_reason_and_no_count() -> Result<()> {
+async fn gk_129_constraint_that_is_not_valid_has_the_reason_and_no_count() -> Result<()> {
     let cluster = shop().await?;
     let mut spec = on_config_maps();
     spec["match"]["labelSelector"] = json!({"matchExpressions": [{"key": "a", "operator": "Foo"}]});
@@ -186,7 +186,7 @@ async fn constraint_that_is_not_valid_has_the_reason_and_no_count() -> Result<()
 }
 
 #[tokio::test]
-async fn gk_5_labels_of_namespaces_choose_what_is_audited() -> Result<()> {
+async fn gk_131_labels_of_namespaces_choose_what_is_audited() -> Result<()> {
     let cluster = shop().await?;
     cluster.config_map("shop", "a", &json!({})).await?;
     let mut spec = on_config_maps();
@@ -219,7 +219,7 @@ async fn gk_5_labels_of_namespaces_choose_what_is_audited() -> Result<()> {
 }
 
 #[tokio::test]
-async fn referential_constraint_follows_the_objects_that_it_reads() -> Result<()> {
+async fn gk_132_referential_constraint_follows_the_objects_that_it_reads() -> Result<()> {
     let cluster = shop().await?;
     let source = r#"package uniqueowner
         violation[{"msg": msg}] {
@@ -250,7 +250,7 @@ async fn referential_constraint_follows_the_objects_that_it_reads() -> Result<()
 }
 
 #[tokio::test]
-async fn kind_that_is_defined_later_is_audited() -> Result<()> {
+async fn gk_130_kind_that_is_defined_later_is_audited() -> Result<()> {
     let cluster = shop().await?;
     let spec = json!({"match": {"kinds": [{"apiGroups": ["example.com"], "kinds": ["Tea"]}]}, "parameters": {"labels": ["owner"]}});
     let constraint = cluster.constraint("NeedLabels", "teas", &spec).await?;
@@ -280,14 +280,14 @@ async fn kind_that_is_defined_later_is_audited() -> Result<()> {
 }
 
 #[tokio::test]
-async fn gk_22_kind_that_may_not_be_listed_is_an_error_of_the_audit() -> Result<()> {
+async fn gk_133_kind_that_may_not_be_listed_is_an_error_of_the_audit() -> Result<()> {
     let mut cluster = Cluster::new();
-    let rule = |groups: &[&str], resources: &[&str]| json!({"apiGroups": groups, "resources": resources, "verbs": ["*"]});
+    let allow = |groups: &[&str], resources: &[&str]| json!({"apiGroups": groups, "resources": resources, "verbs": ["*"]});
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "auditor"},
         "rules": [
-            rule(&["apiextensions.k8s.io"], &["*"]), rule(&["templates.gatekeeper.sh", "constraints.gatekeeper.sh"], &["*"]),
-            rule(&[""], &["namespaces"]),
+            allow(&["apiextensions.k8s.io"], &["*"]), allow(&["templates.gatekeeper.sh", "constraints.gatekeeper.sh"], &["*"]),
+            allow(&[""], &["namespaces"]),
         ],
     });
     let rbac = "/apis/rbac.authorization.k8s.io/v1";
@@ -321,7 +321,7 @@ async fn gk_22_kind_that_may_not_be_listed_is_an_error_of_the_audit() -> Result<
 }
 
 #[tokio::test]
-async fn gk_20_constraints_are_handed_over_to_a_gatekeeper_and_back() -> Result<()> {
+async fn gk_135_constraints_are_handed_over_to_a_gatekeeper_and_back() -> Result<()> {
     let cluster = Cluster::audited(Mode::Auto);
     cluster.namespace("shop", &json!({})).await?;
     cluster.template(&labels_template()).await?;
@@ -357,7 +357,7 @@ async fn gk_20_constraints_are_handed_over_to_a_gatekeeper_and_back() -> Result<
 }
 
 #[tokio::test]
-async fn deleted_template_takes_its_kind_and_its_constraints_along() -> Result<()> {
+async fn gk_127_deleted_template_takes_its_kind_and_its_constraints_along() -> Result<()> {
     let cluster = shop().await?;
     let constraint = cluster
         .constraint("NeedLabels", "owner", &on_config_maps())
@@ -381,7 +381,7 @@ async fn deleted_template_takes_its_kind_and_its_constraints_along() -> Result<(
 }
 
 #[tokio::test]
-async fn gk_16_constraint_that_takes_too_long_does_not_keep_the_others_waiting() -> Result<()> {
+async fn gk_134_constraint_that_takes_too_long_does_not_keep_the_others_waiting() -> Result<()> {
     let cluster = shop().await?;
     let source = r#"package endless
         violation[{"msg": "x"}] {

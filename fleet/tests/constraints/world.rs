@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, bail, ensure};
 use kube::Client;
+use kube::api::PostParams;
 use kube::core::Request;
 use reeve_apiserver::{Identity, Options as ServerOptions, Server};
 use reeve_constraint_audit::{Mode, Options, run};
@@ -13,7 +14,7 @@ use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 
 /// Everything takes milliseconds; a busy machine may take much longer.
-const SOON: Duration = Duration::from_secs(60);
+const SOON: Duration = Duration::from_mins(1);
 
 /// What must not happen, has this long to happen.
 const LONG: Duration = Duration::from_millis(500);
@@ -21,7 +22,7 @@ const LONG: Duration = Duration::from_millis(500);
 pub struct Cluster {
     server: Server,
     pub client: Client,
-    _audit: Option<AbortOnDropHandle<()>>,
+    audits: Vec<AbortOnDropHandle<()>>,
 }
 
 impl Cluster {
@@ -34,7 +35,7 @@ impl Cluster {
         Self {
             client: Client::new(server.service(Identity::admin()), "default"),
             server,
-            _audit: None,
+            audits: Vec::new(),
         }
     }
 
@@ -54,11 +55,12 @@ impl Cluster {
         };
         let metrics = ControllerMetrics::default();
         let work = run(client, options, metrics, CancellationToken::new());
-        self._audit = Some(AbortOnDropHandle::new(tokio::spawn(async move {
+        let task = tokio::spawn(async move {
             if let Err(error) = work.await {
                 eprintln!("the audit has ended: {error}");
             }
-        })));
+        });
+        self.audits.push(AbortOnDropHandle::new(task));
     }
 
     async fn send(&self, request: http::Request<Vec<u8>>) -> kube::Result<Value> {
@@ -69,18 +71,18 @@ impl Cluster {
     /// Creates an object at the path of its kind.
     pub async fn create(&self, path: &str, object: &Value) -> Result<Value> {
         let request = Request::new(path);
-        let request = request.create(&Default::default(), object.to_string().into_bytes())?;
+        let request = request.create(&PostParams::default(), object.to_string().into_bytes())?;
         let created = self.send(request).await;
         created.with_context(|| format!("creating at {path}: {object:#}"))
     }
 
     /// Merges a patch.
-    pub async fn merge(&self, path: &str, patch: &Value) -> Result<Value> {
+    pub async fn merge(&self, path: &str, change: &Value) -> Result<Value> {
         let request = http::Request::patch(path)
             .header("content-type", "application/merge-patch+json")
-            .body(patch.to_string().into_bytes())?;
+            .body(change.to_string().into_bytes())?;
         let merged = self.send(request).await;
-        merged.with_context(|| format!("patching {path}: {patch:#}"))
+        merged.with_context(|| format!("patching {path}: {change:#}"))
     }
 
     pub async fn delete(&self, path: &str) -> Result<()> {
@@ -207,7 +209,7 @@ pub fn template(kind: &str, rego: &str) -> Value {
     })
 }
 
-/// A constraint on ConfigMaps of the namespace `shop`.
+/// A constraint on `ConfigMap`s of the namespace `shop`.
 pub fn on_config_maps() -> Value {
     json!({
         "match": {"kinds": [{"apiGroups": [""], "kinds": ["ConfigMap"]}], "namespaces": ["shop"]},
