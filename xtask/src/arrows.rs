@@ -153,6 +153,7 @@ const PROOF: &[&str] = &[
     "reeve-benches-apiserver",
     "reeve-benches-fleet",
     "reeve-benches-hub",
+    "reeve-benches-gatekeeper",
     "reeve-benches-installs",
     "reeve-benches-measuring",
     "reeve-benches-policies",

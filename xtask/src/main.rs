@@ -90,6 +90,12 @@ enum Part {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         arguments: Vec<String>,
     },
+    /// The evaluation of Gatekeeper's constraints, beside Gatekeeper's own libraries.
+    Gatekeeper {
+        /// For the bench: `--pods N`, `--changes N`, `--alone`.
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<String>,
+    },
     /// The governance-policy-addon-controller on a hub, or another program by the same flags.
     Installs {
         /// For the bench: `--binary PATH`, sizes, and flags for the program after `--`.
@@ -203,6 +209,12 @@ fn main() -> Result<()> {
         Task::Bench {
             part: Some(Part::Installs { arguments }),
         } => bench("reeve-benches-installs", &arguments),
+        Task::Bench {
+            part: Some(Part::Gatekeeper { arguments }),
+        } => bench_by(
+            &["--release", "--package", "reeve-benches-gatekeeper"],
+            &arguments,
+        ),
         // What asks must not be slower than what answers.
         Task::Bench {
             part: Some(Part::Apiserver { arguments }),

@@ -133,6 +133,17 @@ fn program(folder: &std::path::Path) -> GoProgram<'_> {
     }
 }
 
+/// The program that evaluates constraints by the libraries of Gatekeeper.
+pub fn gatekeeper_oracle() -> Result<PathBuf> {
+    let folder = workspace().join("tests/gatekeeper");
+    let oracle = GoProgram {
+        name: "oracle",
+        package: "./oracle",
+        ..program(&folder)
+    };
+    oracle.locate()
+}
+
 /// Its namespace, and the Pod that it takes itself to be: what it writes is owned by that.
 fn own_objects() -> String {
     let namespace = json!({

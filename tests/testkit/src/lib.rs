@@ -59,7 +59,7 @@ pub use crds::{addon_crds, fleet_crd, install_addon_crds, install_crds};
 pub use dump::dump;
 pub use fault_proxy::{FaultProxy, NetworkFault};
 pub use gatekeeper::{
-    Gatekeeper, TEMPLATES_CRD, WEBHOOK, WEBHOOK_CONFIGURATION, gatekeeper_crds,
+    Gatekeeper, TEMPLATES_CRD, WEBHOOK, WEBHOOK_CONFIGURATION, gatekeeper_crds, gatekeeper_oracle,
     install_gatekeeper_crds, templates_crd,
 };
 pub use kube::api::DynamicObject as Object;
