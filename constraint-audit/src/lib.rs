@@ -84,7 +84,7 @@ impl Default for Options {
     }
 }
 
-/// Audits the constraints of a cluster until `stop`, as the mode says.
+/// Audits the constraints of a cluster until `stop`, if the mode lets it.
 pub async fn run(
     client: Client,
     options: Options,

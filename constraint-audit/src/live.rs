@@ -140,7 +140,7 @@ async fn other_auditor(client: &Client, own: &str) -> Result<bool, AuditError> {
     Ok(false)
 }
 
-/// The Pods that have audited by a template, as its status says.
+/// The Pods that audit by a template, from its status.
 fn auditors(template: &Value) -> Vec<String> {
     let pods = template["status"]["byPod"].as_array();
     let audit = |pod: &&Value| {

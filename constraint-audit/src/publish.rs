@@ -74,7 +74,7 @@ fn now() -> String {
     now.round(Unit::Second).unwrap_or(now).to_string()
 }
 
-/// Whether a status says the same, whenever it was written.
+/// Whether a status has the same content, whenever it was written.
 fn is_same(written: &Value, computed: &Value) -> bool {
     let members = ["totalViolations", "violations", "byPod"];
     members

@@ -24,6 +24,7 @@ use crate::results::Results;
 
 /// Constraints that come together are planned together.
 pub(crate) const PLAN_WINDOW: Duration = Duration::from_millis(20);
+
 /// A step of the audit.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum Work {

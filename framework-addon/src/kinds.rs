@@ -69,6 +69,14 @@ impl Kinds {
         kinds
     }
 
+    /// Whether the audit of `config-policy-controller` has installed the kind of constraint templates: then their statuses are
+    /// its.
+    pub fn audits_constraints(&self) -> bool {
+        let crd = self.crds.get_valid(&ObjectKey::new("", TEMPLATES_CRD));
+        let label = crd.and_then(|crd| crd.labels.get(MANAGED_BY).cloned());
+        label.is_some_and(|value| value == REEVE)
+    }
+
     /// Whether an established CRD defines the kind. Discovery follows the CRD by a moment, without an event.
     pub fn is_defined(&self, kind: &GroupVersionKind) -> bool {
         definitions::is_defined(&self.crds, kind)
@@ -79,6 +87,12 @@ impl Kinds {
         self.discovery.forget_group(group);
     }
 }
+
+/// The CRD of constraint templates.
+const TEMPLATES_CRD: &str = "constrainttemplates.templates.gatekeeper.sh";
+/// The label of what the audit of `config-policy-controller` has installed, and its value.
+const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
+const REEVE: &str = "reeve";
 
 /// Whether a CRD has the label of policy templates.
 fn is_template(definition: &Definition) -> bool {

@@ -349,7 +349,7 @@ fn lib_outside_of_the_package_lib_is_refused() {
 #[test]
 fn gk_122_long_evaluation_is_stopped_and_others_are_not_affected() {
     let limits = Limits {
-        time: Duration::from_millis(100),
+        time: Duration::from_millis(500),
         ..Limits::default()
     };
     let options = Options {
@@ -368,15 +368,15 @@ fn gk_122_long_evaluation_is_stopped_and_others_are_not_affected() {
         .unwrap();
     let begin = Instant::now();
     let violations = review(&client, pod("p"));
-    assert!(begin.elapsed() < Duration::from_secs(5));
+    assert!(begin.elapsed() < Duration::from_mins(1));
     assert_eq!(
         messages(&violations),
         [
             "quick",
-            "the evaluation was stopped after 100 ms, its limit"
+            "the evaluation was stopped after 500 ms, its limit"
         ]
     );
-    assert_eq!(violations[1].cause, Cause::EvaluationError);
+    assert_eq!(violations[1].cause, Cause::TimeLimit);
 }
 
 #[test]

@@ -71,7 +71,7 @@ pub(crate) fn definitions<'a>(
         if texts.iter().any(is_named) {
             all.extend(set.definitions.iter().filter_map(|text| read(text)));
             if set.marks.contains(&GATEKEEPER) {
-                all.extend(Object::new(Position::default(), definition()).ok());
+                all.extend(Object::new(Position::default(), templates()).ok());
             }
         }
     }
@@ -91,6 +91,13 @@ pub(crate) fn is_of_templates(definition: &Object) -> bool {
 fn read(text: &str) -> Option<Object> {
     let value: Value = serde_saphyr::from_str(text).ok()?;
     Object::new(Position::default(), value).ok()
+}
+
+/// The definition of constraint templates, as the audit of the clusters installs it.
+fn templates() -> Value {
+    let mut templates = definition();
+    templates["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "reeve".into();
+    templates
 }
 
 /// The definition of the kind of constraints that a template makes.
@@ -164,7 +171,10 @@ mod tests {
                 "validation": { "openAPIV3Schema": {
                     "type": "object", "properties": { "labels": { "type": "array", "items": { "type": "string" } } },
                 } },
-            } } },
+            } }, "targets": [{
+                "target": "admission.k8s.gatekeeper.sh",
+                "rego": "package a\nviolation[{\"msg\": \"x\"}] { true }",
+            }] },
         }));
         let found = names(std::slice::from_ref(&template), &[]);
         assert_eq!(found.len(), 11);

@@ -65,13 +65,21 @@ const CREATE_ERROR: &str = "create_error";
 
 /// Whether one of Gatekeeper's Pods reports a lasting error.
 fn has_errors(template: &Value) -> bool {
+    errors(template).any(|error| error["code"] != CREATE_ERROR)
+}
+
+/// The errors that the Pods report.
+fn errors(template: &Value) -> impl Iterator<Item = &Value> {
     let pods = template.pointer("/status/byPod").and_then(Value::as_array);
-    let mut errors = pods
-        .into_iter()
+    pods.into_iter()
         .flatten()
         .filter_map(|pod| pod["errors"].as_array())
-        .flatten();
-    errors.any(|error| error["code"] != CREATE_ERROR)
+        .flatten()
+}
+
+fn error_messages(template: &Value) -> Vec<String> {
+    let messages = errors(template).filter_map(|error| error["message"].as_str());
+    messages.map(str::to_owned).collect()
 }
 
 impl TemplateSync {
@@ -113,7 +121,13 @@ impl TemplateSync {
             ConstraintTemplateState::Creating | ConstraintTemplateState::Failed => {
                 let errors = live.data.pointer("/status/byPod").map(Value::to_string);
                 tracing::warn!(template = name, errors, "Gatekeeper cannot use it");
-                TemplateError::NotAdmitted(name.to_owned())
+                // Of Gatekeeper the text is upstream's.
+                let reasons = if self.caches.kinds.audits_constraints() {
+                    error_messages(&live.data)
+                } else {
+                    Vec::new()
+                };
+                TemplateError::NotAdmitted(name.to_owned(), reasons)
             }
         };
         self.report_error(policy, about, error).await?;

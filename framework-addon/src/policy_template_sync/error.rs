@@ -72,9 +72,9 @@ pub enum TemplateError {
     /// The constraint template has no valid `status.created`; holds its name and the reason.
     #[error("{}", messages::no_admission(.0, .1))]
     NoAdmission(String, String),
-    /// Gatekeeper cannot use the constraint template; holds its name.
-    #[error("{}", messages::not_admitted(.0))]
-    NotAdmitted(String),
+    /// The constraint template cannot be used; holds its name, and the reasons if they are known here.
+    #[error("{}", messages::not_admitted(.0, .1))]
+    NotAdmitted(String, Vec<String>),
     /// It cannot be decoded as an object.
     #[error("{}", messages::unmarshal_failed(.0))]
     Unmarshal(String),

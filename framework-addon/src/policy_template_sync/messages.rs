@@ -104,9 +104,15 @@ pub fn no_admission(name: &str, reason: &str) -> String {
     format!("Failed to retrieve status.created from ConstraintTemplate {name}: {reason}")
 }
 
-/// Gatekeeper cannot use a constraint template.
-pub fn not_admitted(name: &str) -> String {
-    format!("Failed to create Gatekeeper ConstraintTemplate. Check the status of {name}.")
+/// A constraint template cannot be used; the reasons are absent where only Gatekeeper knows them.
+pub fn not_admitted(name: &str, reasons: &[String]) -> String {
+    let text =
+        format!("Failed to create Gatekeeper ConstraintTemplate. Check the status of {name}.");
+    if reasons.is_empty() {
+        text
+    } else {
+        format!("{text} {}", reasons.join("; "))
+    }
 }
 
 /// Gatekeeper can use a new constraint template.
@@ -211,7 +217,11 @@ mod tests {
                 crate::policy_template_sync::error::RejectionKind::Other,
             ),
             TemplateError::NoAdmission("t".to_owned(), NOTHING.to_owned()),
-            TemplateError::NotAdmitted("t".to_owned()),
+            TemplateError::NotAdmitted("t".to_owned(), Vec::new()),
+            TemplateError::NotAdmitted(
+                "t".to_owned(),
+                vec!["parse error".to_owned(), "x".to_owned()],
+            ),
             TemplateError::Unmarshal("odd".to_owned()),
         ];
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
@@ -234,6 +244,7 @@ mod tests {
         Failed to update policy template n: denied
         Failed to retrieve status.created from ConstraintTemplate t: <nil>
         Failed to create Gatekeeper ConstraintTemplate. Check the status of t.
+        Failed to create Gatekeeper ConstraintTemplate. Check the status of t. parse error; x
         Failed to unmarshal the policy template: odd
         "#);
     }
