@@ -117,7 +117,7 @@ fn container(number: usize, index: usize) -> Value {
         container["readinessProbe"] = container["livenessProbe"].clone();
     }
     if number.is_multiple_of(13) {
-        container["ports"][0]["hostPort"] = json!(8080);
+        container["ports"][0]["hostPort"] = json!(8080 + index);
     }
     container
 }
