@@ -75,7 +75,6 @@ fn pod(number: usize) -> Value {
             "name": format!("web-{number}"), "namespace": namespace(number), "labels": labels,
             "annotations": {"owner": "x@corp.example", "prometheus.io/scrape": "true", "prometheus.io/port": "8080"},
             "uid": format!("00000000-0000-4000-8000-{number:012}"),
-            "ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": format!("web-{}", number % 50), "uid": "u", "controller": true}],
         },
         "spec": {
             "serviceAccountName": "default", "restartPolicy": "Always", "dnsPolicy": "ClusterFirst",
@@ -102,12 +101,12 @@ fn container(number: usize, index: usize) -> Value {
     };
     let mut container = json!({
         "name": format!("c{index}"), "image": format!("{registry}/web-{index}:{tag}"), "imagePullPolicy": "IfNotPresent",
-        "ports": [{"containerPort": 8080, "protocol": "TCP"}],
+        "ports": [{"containerPort": 8080 + index, "protocol": "TCP"}],
         "env": [{"name": "A", "value": "1"}, {"name": "B", "valueFrom": {"configMapKeyRef": {"name": "web", "key": "b"}}}],
         "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"cpu": format!("{}m", 200 * (index + 1)), "memory": "256Mi"}},
         "volumeMounts": [{"name": "config", "mountPath": "/etc/web"}, {"name": "cache", "mountPath": "/cache"}],
         "securityContext": {
-            "privileged": number.is_multiple_of(29), "allowPrivilegeEscalation": number.is_multiple_of(7),
+            "privileged": number.is_multiple_of(29), "allowPrivilegeEscalation": number.is_multiple_of(7) || number.is_multiple_of(29),
             "capabilities": {"drop": ["ALL"], "add": if number.is_multiple_of(11) { json!(["NET_ADMIN"]) } else { json!([]) }},
         },
     });
