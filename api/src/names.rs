@@ -101,6 +101,13 @@ impl fmt::Display for RootPolicyName {
     }
 }
 
+/// The label of kinds that a component of this project has installed, and not Gatekeeper.
+pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
+/// The value of [`MANAGED_BY_LABEL`].
+pub const MANAGED_BY_REEVE: &str = "reeve";
+/// The CRD of constraint templates.
+pub const CONSTRAINT_TEMPLATES_CRD: &str = "constrainttemplates.templates.gatekeeper.sh";
+
 /// Splits an `apiVersion` into group and version; the core group is the empty string.
 pub fn split_api_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))

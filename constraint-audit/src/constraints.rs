@@ -2,19 +2,14 @@
 
 use std::sync::Arc;
 
-use futures::StreamExt as _;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use reeve_gatekeeper::client::ConstraintKey;
-use reeve_runtime::object::not_found_as_none;
-use reeve_runtime::object_stream::{self, ObjectEvent};
 use reeve_runtime::queue::Action;
 use serde_json::{Value, json};
 
 use crate::error::AuditError;
+use crate::follow::{Change, follow};
 use crate::resources::{self, is_terminating, loaded, name_of};
 use crate::state::{Audit, ConstraintWatch, PLAN_WINDOW, Work};
-
-const PAGE: u32 = 500;
 
 /// Keeps the constraints of a kind in [`Audit::constraints`], and enqueues each change.
 pub(crate) fn start(audit: &Arc<Audit>, kind: &str) -> ConstraintWatch {
@@ -23,51 +18,29 @@ pub(crate) fn start(audit: &Arc<Audit>, kind: &str) -> ConstraintWatch {
 }
 
 async fn watch(audit: Arc<Audit>, kind: String) {
-    let events = object_stream::stream(audit.client.clone(), resources::constraints(&kind), PAGE);
-    let mut events = std::pin::pin!(events);
-    let mut listed: Option<Vec<ConstraintKey>> = None;
+    let (client, resource) = (audit.client.clone(), resources::constraints(&kind));
     let key_of = |name: String| ConstraintKey {
         kind: kind.clone(),
         name,
     };
-    while let Some(event) = events.next().await {
-        match event {
-            Ok(ObjectEvent::Listing) => listed = Some(Vec::new()),
-            Ok(ObjectEvent::Listed(object) | ObjectEvent::Applied(object)) => {
+    let on_change = |change| {
+        let mut constraints = audit.constraints.lock();
+        let key = match change {
+            Change::Present(object) => {
                 let key = key_of(name_of(&object));
-                if let Some(listed) = &mut listed {
-                    listed.push(key.clone());
-                }
-                audit
-                    .constraints
-                    .lock()
-                    .insert(key.clone(), Arc::new(object));
-                audit.queue.add(Work::Constraint(key));
+                constraints.insert(key.clone(), Arc::new(object));
+                key
             }
-            Ok(ObjectEvent::Synced) => {
-                let seen = listed.take().unwrap_or_default();
-                let mut constraints = audit.constraints.lock();
-                let gone: Vec<ConstraintKey> = constraints
-                    .keys()
-                    .filter(|key| key.kind == kind && !seen.contains(key))
-                    .cloned()
-                    .collect();
-                for key in gone {
-                    constraints.remove(&key);
-                    audit.queue.add(Work::Constraint(key));
-                }
+            Change::Gone(name) => {
+                let key = key_of(name);
+                constraints.remove(&key);
+                key
             }
-            Ok(ObjectEvent::Deleted(key)) => {
-                let key = key_of(key.name);
-                audit.constraints.lock().remove(&key);
-                audit.queue.add(Work::Constraint(key));
-            }
-            Ok(ObjectEvent::Undecodable(key)) => {
-                tracing::error!(kind, constraint = key.name, "cannot decode constraint");
-            }
-            Err(error) => tracing::warn!(kind, %error, "watch of constraints failed"),
-        }
-    }
+            Change::Synced => return,
+        };
+        audit.queue.add(Work::Constraint(key));
+    };
+    follow(client, resource, on_change).await;
 }
 
 impl Audit {
@@ -114,7 +87,7 @@ impl Audit {
         self.results.lock().forget_constraint(key);
     }
 
-    /// Says in the status why a constraint is not audited. It has no `totalViolations`: nothing is known.
+    /// Writes into the status why a constraint is not audited. It has no `totalViolations`: nothing is known.
     async fn write_constraint_error(
         &self,
         object: &Value,
@@ -143,15 +116,7 @@ impl Audit {
         status: &Value,
     ) -> Result<(), AuditError> {
         let kind = object["kind"].as_str().unwrap_or_default();
-        let name = name_of(object);
-        let api: Api<DynamicObject> =
-            Api::all_with(self.client.clone(), &resources::constraints(kind));
-        let patch = json!({"metadata": {"uid": object["metadata"]["uid"]}, "status": status});
-        let written = api
-            .patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch))
-            .await;
-        let action = format!("write the status of {kind} {name}");
-        not_found_as_none(written).map_err(AuditError::new(action))?;
-        Ok(())
+        self.merge_status(&resources::constraints(kind), object, status)
+            .await
     }
 }

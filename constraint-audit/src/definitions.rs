@@ -6,6 +6,7 @@ use std::time::Duration;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
+use reeve_api::names::{CONSTRAINT_TEMPLATES_CRD, MANAGED_BY_LABEL, MANAGED_BY_REEVE};
 use reeve_gatekeeper::template::{self, ConstraintTemplate};
 use reeve_runtime::object::StatusReason;
 use serde_json::{Value, json};
@@ -13,12 +14,6 @@ use serde_json::{Value, json};
 use crate::error::AuditError;
 use crate::resources;
 
-/// The label of what this process has installed.
-pub(crate) const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-/// Its value.
-pub(crate) const REEVE: &str = "reeve";
-/// The name of the kind of constraint templates.
-const TEMPLATES: &str = "constrainttemplates.templates.gatekeeper.sh";
 const FIELD_MANAGER: &str = "reeve-constraint-audit";
 const RETRY: Duration = Duration::from_secs(5);
 
@@ -37,28 +32,34 @@ pub(crate) async fn install(client: &Client) {
 }
 
 async fn create_templates(api: &Api<CustomResourceDefinition>) -> Result<(), AuditError> {
-    let found = api.get_metadata_opt(TEMPLATES).await;
+    let found = api.get_metadata_opt(CONSTRAINT_TEMPLATES_CRD).await;
     if found
-        .map_err(AuditError::new(format!("read CRD {TEMPLATES}")))?
+        .map_err(AuditError::new(format!(
+            "read CRD {CONSTRAINT_TEMPLATES_CRD}"
+        )))?
         .is_some()
     {
         return Ok(());
     }
     let created = api.create(&PostParams::default(), &templates_crd()).await;
     match created {
-        Err(error) if StatusReason::of(&error) != StatusReason::AlreadyExists => {
-            Err(AuditError::new(format!("create CRD {TEMPLATES}"))(error))
-        }
+        Err(error) if StatusReason::of(&error) != StatusReason::AlreadyExists => Err(
+            AuditError::new(format!("create CRD {CONSTRAINT_TEMPLATES_CRD}"))(error),
+        ),
         _ => Ok(()),
     }
 }
 
-/// The definition of constraint templates with the label.
-fn templates_crd() -> CustomResourceDefinition {
+/// The CRD of constraint templates as the audit creates it: Gatekeeper's, with our label.
+pub fn constraint_templates_crd() -> Value {
     let mut crd = template::definition();
-    crd["metadata"]["labels"][MANAGED_BY] = json!(REEVE);
-    // It is checked by a test that it is one.
-    serde_json::from_value(crd).unwrap_or_default()
+    crd["metadata"]["labels"][MANAGED_BY_LABEL] = json!(MANAGED_BY_REEVE);
+    crd
+}
+
+fn templates_crd() -> CustomResourceDefinition {
+    // A test holds it to be one.
+    serde_json::from_value(constraint_templates_crd()).unwrap_or_default()
 }
 
 /// Creates the kind of a template's constraints or updates it, and returns once it is served.
@@ -69,7 +70,7 @@ pub(crate) async fn apply_kind(
 ) -> Result<(), AuditError> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     let mut crd = template::crd(template);
-    crd["metadata"]["labels"][MANAGED_BY] = json!(REEVE);
+    crd["metadata"]["labels"][MANAGED_BY_LABEL] = json!(MANAGED_BY_REEVE);
     // The kind goes with its template.
     crd["metadata"]["ownerReferences"] = json!([{
         "apiVersion": object["apiVersion"],
@@ -114,14 +115,14 @@ async fn served(client: &Client, kind: &str) -> Result<(), AuditError> {
 /// Removes the label from all kinds: a Gatekeeper has taken over. The kinds and their objects stay.
 pub(crate) async fn disown(client: &Client) -> Result<(), AuditError> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let params = ListParams::default().labels(&format!("{MANAGED_BY}={REEVE}"));
+    let params = ListParams::default().labels(&format!("{MANAGED_BY_LABEL}={MANAGED_BY_REEVE}"));
     let owned = api.list_metadata(&params).await;
     for crd in owned.map_err(AuditError::new("list CRDs"))? {
         let name = crd.metadata.name.unwrap_or_default();
-        if name != TEMPLATES && !name.ends_with(".constraints.gatekeeper.sh") {
+        if name != CONSTRAINT_TEMPLATES_CRD && !name.ends_with(".constraints.gatekeeper.sh") {
             continue;
         }
-        let without = Patch::Merge(json!({"metadata": {"labels": {MANAGED_BY: null}}}));
+        let without = Patch::Merge(json!({"metadata": {"labels": {MANAGED_BY_LABEL: null}}}));
         let patched = api
             .patch_metadata(&name, &PatchParams::default(), &without)
             .await;
@@ -137,8 +138,11 @@ mod tests {
     #[test]
     fn definition_of_templates_has_the_label() {
         let crd = templates_crd();
-        assert_eq!(crd.metadata.name.as_deref(), Some(TEMPLATES));
-        assert_eq!(crd.metadata.labels.unwrap_or_default()[MANAGED_BY], REEVE);
+        assert_eq!(crd.metadata.name.as_deref(), Some(CONSTRAINT_TEMPLATES_CRD));
+        assert_eq!(
+            crd.metadata.labels.unwrap_or_default()[MANAGED_BY_LABEL],
+            MANAGED_BY_REEVE
+        );
         assert_eq!(crd.spec.versions.len(), 3);
     }
 }

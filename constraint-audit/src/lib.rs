@@ -2,7 +2,7 @@
 //! constraint templates by `reeve-gatekeeper`, and writes the statuses that Gatekeeper's audit would write. What reads those statuses
 //! works as with a Gatekeeper: the relay of the framework add-on, `kubectl get constraints`, dashboards.
 //!
-//! [`templates`] and [`constraints`] load the engine from two kinds of watches. [`kinds`] decides which kinds are audited; each of them
+//! [`templates`] and [`constraints`] load the engine from what they [`follow`]. [`kinds`] decides which kinds are audited; each of them
 //! has one stream ([`objects`]): every listed or changed object is reviewed by all constraints and dropped, and only its violations are
 //! kept ([`results`]). [`publish`] writes the status of a constraint when its violations have changed. Nothing is listed again in
 //! intervals: only a change of a constraint, of its template, of a Namespace that it selects by, or of the inventory of a referential
@@ -12,6 +12,7 @@ mod audit;
 mod constraints;
 mod definitions;
 mod error;
+mod follow;
 mod inventory;
 mod kinds;
 mod live;
@@ -31,6 +32,7 @@ use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
 use reeve_runtime::supervisor::TaskError;
 
+pub use definitions::constraint_templates_crd;
 pub use reeve_gatekeeper::audit::VIOLATIONS_LIMIT;
 pub use reeve_gatekeeper::client::Engines;
 

@@ -3,16 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::StreamExt as _;
 use kube::core::{ApiResource, GroupVersionKind};
 use reeve_gatekeeper::constraint::Constraint;
-use reeve_runtime::object_stream::{self, ObjectEvent};
 use serde_json::Value;
 
+use crate::follow::{Change, follow};
 use crate::resources::name_of;
 use crate::state::{Audit, Work};
 
-const PAGE: u32 = 500;
 /// Namespaces that change within this time are one reason to list again.
 const WINDOW: Duration = Duration::from_millis(200);
 
@@ -20,38 +18,14 @@ const WINDOW: Duration = Duration::from_millis(200);
 pub(crate) async fn watch(audit: &Arc<Audit>) {
     let kind = GroupVersionKind::gvk("", "v1", "Namespace");
     let kind = ApiResource::from_gvk_with_plural(&kind, "namespaces");
-    let events = object_stream::stream(audit.client.clone(), kind, PAGE);
-    let mut events = std::pin::pin!(events);
-    let mut listed: Option<Vec<String>> = None;
-    while let Some(event) = events.next().await {
-        match event {
-            Ok(ObjectEvent::Listing) => listed = Some(Vec::new()),
-            Ok(ObjectEvent::Listed(object) | ObjectEvent::Applied(object)) => {
-                if let Some(listed) = &mut listed {
-                    listed.push(name_of(&object));
-                }
-                audit.namespace(object);
-            }
-            Ok(ObjectEvent::Synced) => {
-                let seen = listed.take().unwrap_or_default();
-                audit
-                    .engine
-                    .write()
-                    .retain_namespaces(|name| seen.iter().any(|one| one == name));
-                audit.namespaces_synced.send_replace(true);
-            }
-            Ok(ObjectEvent::Deleted(key)) => {
-                audit
-                    .engine
-                    .write()
-                    .retain_namespaces(|name| name != key.name);
-            }
-            Ok(ObjectEvent::Undecodable(key)) => {
-                tracing::error!(namespace = key.name, "cannot decode namespace");
-            }
-            Err(error) => tracing::warn!(%error, "watch of namespaces failed"),
+    let on_change = |change| match change {
+        Change::Present(object) => audit.namespace(object),
+        Change::Gone(name) => audit.engine.write().remove_namespace(&name),
+        Change::Synced => {
+            audit.namespaces_synced.send_replace(true);
         }
-    }
+    };
+    follow(audit.client.clone(), kind, on_change).await;
 }
 
 impl Audit {

@@ -18,10 +18,9 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 use crate::messages;
+use crate::resources::PAGE;
 use crate::state::{Audit, KindWatch, Served, Work};
 
-/// How many objects of a list are in memory at once.
-const PAGE: u32 = 500;
 /// Changes within this time are one status.
 const STATUS_WINDOW: Duration = Duration::from_millis(100);
 /// How long a list may take before others go on without it.
@@ -75,11 +74,8 @@ impl Audit {
         let too_slow = self.results.lock().too_slow();
         let violations = {
             let engine = self.engine.read();
-            let namespace = engine.namespace(&resource.namespace).cloned();
             Review::of_object(object).map(|review| {
-                let review = review
-                    .with_source(Source::Original)
-                    .with_namespace(namespace);
+                let review = review.with_source(Source::Original);
                 engine.review_by(&review, EnforcementPoint::Audit, |one| {
                     too_slow.is_empty() || !too_slow.contains(&one.key())
                 })

@@ -1,15 +1,37 @@
-//! Writes the statuses of constraints.
+//! Writes statuses.
 
 use jiff::{Timestamp, Unit};
+use kube::api::{Api, DynamicObject, Patch, PatchParams};
+use kube::core::ApiResource;
 use reeve_gatekeeper::audit::Auditor;
 use reeve_gatekeeper::client::ConstraintKey;
+use reeve_runtime::object::not_found_as_none;
 use reeve_runtime::queue::Action;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::error::AuditError;
+use crate::resources::name_of;
 use crate::state::Audit;
 
 impl Audit {
+    /// Merges a status into an object, unless it was deleted meanwhile.
+    pub(crate) async fn merge_status(
+        &self,
+        resource: &ApiResource,
+        object: &Value,
+        status: &Value,
+    ) -> Result<(), AuditError> {
+        let name = name_of(object);
+        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), resource);
+        let patch = json!({"metadata": {"uid": object["metadata"]["uid"]}, "status": status});
+        let written = api
+            .patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch))
+            .await;
+        let action = format!("write the status of {} {name}", resource.kind);
+        not_found_as_none(written).map_err(AuditError::new(action))?;
+        Ok(())
+    }
+
     /// Writes the status of a constraint, once everything that it matches was reviewed, if it differs.
     pub(crate) async fn publish(&self, key: &ConstraintKey) -> Result<Action, AuditError> {
         let object = self.constraints.lock().get(key).cloned();
@@ -84,8 +106,6 @@ fn is_same(written: &Value, computed: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     #[test]

@@ -4,6 +4,8 @@ use kube::core::{ApiResource, GroupVersionKind};
 use reeve_gatekeeper::{CONSTRAINT_GROUP, TEMPLATE_GROUP};
 use serde_json::Value;
 
+/// How many objects of a list are in memory at once.
+pub(crate) const PAGE: u32 = 500;
 /// The version that constraints are read and written in.
 const VERSION: &str = "v1beta1";
 

@@ -2,64 +2,37 @@
 
 use std::sync::Arc;
 
-use futures::StreamExt as _;
-use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use reeve_gatekeeper::client::ConstraintKey;
 use reeve_gatekeeper::template::{ConstraintTemplate, TemplateError};
-use reeve_runtime::object::not_found_as_none;
-use reeve_runtime::object_stream::{self, ObjectEvent};
 use reeve_runtime::queue::Action;
 use serde_json::{Value, json};
 
 use crate::error::AuditError;
+use crate::follow::{Change, follow};
 use crate::resources::{self, is_terminating, loaded, name_of};
 use crate::state::{Audit, Work};
 use crate::{constraints, definitions};
 
-const PAGE: u32 = 500;
-
 /// Keeps the templates, and enqueues each change.
 pub(crate) async fn watch(audit: &Arc<Audit>) {
-    let events = object_stream::stream(audit.client.clone(), resources::templates(), PAGE);
-    let mut events = std::pin::pin!(events);
-    let mut listed: Option<Vec<String>> = None;
-    while let Some(event) = events.next().await {
-        match event {
-            Ok(ObjectEvent::Listing) => listed = Some(Vec::new()),
-            Ok(ObjectEvent::Listed(object) | ObjectEvent::Applied(object)) => {
+    let (client, resource) = (audit.client.clone(), resources::templates());
+    let on_change = |change| {
+        let mut templates = audit.templates.lock();
+        let name = match change {
+            Change::Present(object) => {
                 let name = name_of(&object);
-                if let Some(listed) = &mut listed {
-                    listed.push(name.clone());
-                }
-                audit
-                    .templates
-                    .lock()
-                    .insert(name.clone(), Arc::new(object));
-                audit.queue.add(Work::Template(name));
+                templates.insert(name.clone(), Arc::new(object));
+                name
             }
-            Ok(ObjectEvent::Synced) => {
-                let seen = listed.take().unwrap_or_default();
-                let mut templates = audit.templates.lock();
-                let gone: Vec<String> = templates
-                    .keys()
-                    .filter(|name| !seen.contains(name))
-                    .cloned()
-                    .collect();
-                for name in gone {
-                    templates.remove(&name);
-                    audit.queue.add(Work::Template(name));
-                }
+            Change::Gone(name) => {
+                templates.remove(&name);
+                name
             }
-            Ok(ObjectEvent::Deleted(key)) => {
-                audit.templates.lock().remove(&key.name);
-                audit.queue.add(Work::Template(key.name));
-            }
-            Ok(ObjectEvent::Undecodable(key)) => {
-                tracing::error!(template = key.name, "cannot decode constraint template");
-            }
-            Err(error) => tracing::warn!(%error, "watch of constraint templates failed"),
-        }
-    }
+            Change::Synced => return,
+        };
+        audit.queue.add(Work::Template(name));
+    };
+    follow(client, resource, on_change).await;
 }
 
 impl Audit {
@@ -141,7 +114,6 @@ impl Audit {
         object: &Value,
         errors: &[TemplateError],
     ) -> Result<(), AuditError> {
-        let name = name_of(object);
         let mut pod = json!({
             "id": self.options.id,
             "templateUID": object["metadata"]["uid"],
@@ -160,13 +132,7 @@ impl Audit {
         if object["status"] == status {
             return Ok(());
         }
-        let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &resources::templates());
-        let patch = json!({"metadata": {"uid": object["metadata"]["uid"]}, "status": status});
-        let written = api
-            .patch_status(&name, &PatchParams::default(), &Patch::Merge(&patch))
-            .await;
-        let action = format!("write the status of ConstraintTemplate {name}");
-        not_found_as_none(written).map_err(AuditError::new(action))?;
-        Ok(())
+        self.merge_status(&resources::templates(), object, &status)
+            .await
     }
 }

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use kube::core::GroupVersionKind;
-use reeve_api::names::{POLICY_TYPE_LABEL, POLICY_TYPE_TEMPLATE};
+use reeve_api::names::{
+    CONSTRAINT_TEMPLATES_CRD, MANAGED_BY_LABEL, MANAGED_BY_REEVE, POLICY_TYPE_LABEL,
+    POLICY_TYPE_TEMPLATE,
+};
 use reeve_runtime::definitions::{self, Definition};
 use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
 use reeve_runtime::object::ObjectKey;
@@ -72,9 +75,11 @@ impl Kinds {
     /// Whether the audit of `config-policy-controller` has installed the kind of constraint templates: then their statuses are
     /// its.
     pub fn audits_constraints(&self) -> bool {
-        let crd = self.crds.get_valid(&ObjectKey::new("", TEMPLATES_CRD));
-        let label = crd.and_then(|crd| crd.labels.get(MANAGED_BY).cloned());
-        label.is_some_and(|value| value == REEVE)
+        let crd = self
+            .crds
+            .get_valid(&ObjectKey::new("", CONSTRAINT_TEMPLATES_CRD));
+        let label = crd.and_then(|crd| crd.labels.get(MANAGED_BY_LABEL).cloned());
+        label.is_some_and(|value| value == MANAGED_BY_REEVE)
     }
 
     /// Whether an established CRD defines the kind. Discovery follows the CRD by a moment, without an event.
@@ -87,12 +92,6 @@ impl Kinds {
         self.discovery.forget_group(group);
     }
 }
-
-/// The CRD of constraint templates.
-const TEMPLATES_CRD: &str = "constrainttemplates.templates.gatekeeper.sh";
-/// The label of what the audit of `config-policy-controller` has installed, and its value.
-const MANAGED_BY: &str = "app.kubernetes.io/managed-by";
-const REEVE: &str = "reeve";
 
 /// Whether a CRD has the label of policy templates.
 fn is_template(definition: &Definition) -> bool {

@@ -223,10 +223,7 @@ impl Client {
             return Err(ConstraintError::NoTemplate(messages::no_template(kind)));
         };
         let constraint = Constraint::parse(object, &entry.template)?;
-        let key = ConstraintKey {
-            kind: constraint.kind.clone(),
-            name: constraint.name.clone(),
-        };
+        let key = constraint.key();
         let parameters = constraint.parameters();
         let parameters = parameters.map_or_else(Value::new_object, rego::to_value);
         let loaded = Loaded {
@@ -274,24 +271,15 @@ impl Client {
         self.inventory.remove(key)
     }
 
-    /// Replaces the inventory.
-    pub fn set_inventory<'a>(&mut self, objects: impl IntoIterator<Item = &'a Json>) {
-        self.inventory.clear();
-        self.generation += 1;
-        for object in objects {
-            self.set_object(object);
-        }
-    }
-
     /// Adds a Namespace for the selectors of Namespaces only, or replaces it.
     pub fn set_namespace(&mut self, namespace: Json) {
         let name = crate::matching::own_name(&namespace).to_owned();
         self.namespaces.insert(name, namespace);
     }
 
-    /// Removes the Namespaces that `keep` does not want.
-    pub fn retain_namespaces(&mut self, keep: impl Fn(&str) -> bool) {
-        self.namespaces.retain(|name, _| keep(name));
+    /// Removes a Namespace that was added for selectors.
+    pub fn remove_namespace(&mut self, name: &str) {
+        self.namespaces.remove(name);
     }
 
     /// A Namespace that the client has.
@@ -333,10 +321,7 @@ impl Client {
                 let findings = self.evaluate(entry, loaded, review, namespace);
                 violations.extend(findings.into_iter().map(|(message, details, cause)| {
                     Violation {
-                        constraint: ConstraintKey {
-                            kind: loaded.constraint.kind.clone(),
-                            name: loaded.constraint.name.clone(),
-                        },
+                        constraint: loaded.constraint.key(),
                         message,
                         details,
                         enforcement_action: loaded.constraint.enforcement.action.clone(),

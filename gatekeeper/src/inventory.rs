@@ -60,21 +60,6 @@ impl Inventory {
         self.objects.remove(key).is_some()
     }
 
-    /// Removes everything.
-    pub fn clear(&mut self) {
-        self.objects.clear();
-    }
-
-    /// How many objects there are.
-    pub fn len(&self) -> usize {
-        self.objects.len()
-    }
-
-    /// Whether there is no object.
-    pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
-    }
-
     /// The document `data.inventory`.
     pub(crate) fn document(&self) -> regorus::Value {
         let mut root = regorus::Value::new_object();

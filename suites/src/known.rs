@@ -4,8 +4,10 @@
 
 use std::collections::BTreeSet;
 
+use reeve_api::names::CONSTRAINT_TEMPLATES_CRD;
+use reeve_constraint_audit::constraint_templates_crd;
 use reeve_gatekeeper::TEMPLATE_GROUP;
-use reeve_gatekeeper::template::{ConstraintTemplate, crd, definition};
+use reeve_gatekeeper::template::{ConstraintTemplate, crd};
 use reeve_manifests::{Object, Position};
 use serde_json::Value;
 
@@ -71,7 +73,7 @@ pub(crate) fn definitions<'a>(
         if texts.iter().any(is_named) {
             all.extend(set.definitions.iter().filter_map(|text| read(text)));
             if set.marks.contains(&GATEKEEPER) {
-                all.extend(Object::new(Position::default(), templates()).ok());
+                all.extend(Object::new(Position::default(), constraint_templates_crd()).ok());
             }
         }
     }
@@ -84,20 +86,13 @@ pub(crate) fn definitions<'a>(
 
 /// Whether an object is the definition of templates of constraints.
 pub(crate) fn is_of_templates(definition: &Object) -> bool {
-    definition.name == "constrainttemplates.templates.gatekeeper.sh"
+    definition.name == CONSTRAINT_TEMPLATES_CRD
 }
 
 /// A definition of this crate.
 fn read(text: &str) -> Option<Object> {
     let value: Value = serde_saphyr::from_str(text).ok()?;
     Object::new(Position::default(), value).ok()
-}
-
-/// The definition of constraint templates, as the audit of the clusters installs it.
-fn templates() -> Value {
-    let mut templates = definition();
-    templates["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "reeve".into();
-    templates
 }
 
 /// The definition of the kind of constraints that a template makes.

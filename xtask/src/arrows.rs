@@ -15,7 +15,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-apiserver", &["reeve-go-compat"]),
     (
         "reeve-constraint-audit",
-        &["reeve-gatekeeper", "reeve-runtime"],
+        &["reeve-api", "reeve-gatekeeper", "reeve-runtime"],
     ),
     ("reeve-gatekeeper", &["reeve-go-compat"]),
     ("reeve-gator", &["reeve-gatekeeper", "reeve-go-compat"]),
@@ -75,6 +75,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
         "reeve-suites",
         &[
             "reeve-api",
+            "reeve-constraint-audit",
             "reeve-fleet",
             "reeve-gatekeeper",
             "reeve-go-compat",

@@ -20,15 +20,6 @@ use crate::messages;
 
 /// The function that texts with expressions in them are rewritten to.
 pub const INTERPOLATE: &str = "__interpolate";
-/// Functions whose results are not those of their arguments.
-pub const IMPURE: [&str; 6] = [
-    "time.now_ns",
-    "rand.intn",
-    "uuid.rfc4122",
-    "external_data",
-    "opa.runtime",
-    "http.send",
-];
 
 /// What all functions of one evaluation may make, in bytes.
 const BUDGET: usize = 64 << 20;

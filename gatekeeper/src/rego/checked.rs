@@ -13,6 +13,4 @@ pub struct Checked {
     pub second_definitions: BTreeMap<String, String>,
     /// Where members of objects are defined.
     pub object_places: BTreeSet<String>,
-    /// Whether an evaluation depends on nothing but its input.
-    pub is_pure: bool,
 }

@@ -163,29 +163,35 @@ pub fn if_without_import(source: &str, tokens: &[Token<'_>]) -> Option<usize> {
     if source.contains("future.keywords") || source.contains("rego.v1") {
         return None;
     }
-    let mut depth = 0_usize;
-    let mut previous: Option<&Token<'_>> = None;
-    for token in tokens {
-        let is_name = previous.is_some_and(|one| one.is("."));
-        if depth == 0 && token.is_word("if") && !is_name {
-            return Some(token.line);
-        }
+    let mut outermost = with_depth(tokens).filter(|(depth, ..)| *depth == 0);
+    outermost
+        .find(|(_, token, previous)| {
+            token.is_word("if") && !previous.is_some_and(|one| one.is("."))
+        })
+        .map(|(_, token, _)| token.line)
+}
+
+/// The tokens, each with how many brackets it is in and the token before it.
+fn with_depth<'s>(
+    tokens: &[Token<'s>],
+) -> impl Iterator<Item = (usize, Token<'s>, Option<Token<'s>>)> {
+    let (mut depth, mut previous) = (0_usize, None);
+    tokens.iter().copied().map(move |token| {
+        let found = (depth, token, previous);
         match token.text {
             "(" | "[" | "{" if token.is(token.text) => depth += 1,
             ")" | "]" | "}" if token.is(token.text) => depth = depth.saturating_sub(1),
             _ => {}
         }
         previous = Some(token);
-    }
-    None
+        found
+    })
 }
 
 /// The line of a rule body that version 1 of the language would begin with `if`.
 pub fn body_without_if(tokens: &[Token<'_>]) -> Option<usize> {
-    let mut depth = 0_usize;
     let mut may_follow = false;
-    let mut previous: Option<Token<'_>> = None;
-    for token in tokens.iter().copied() {
+    for (depth, token, previous) in with_depth(tokens) {
         if depth == 0 && begins_rule(token, previous, previous.is_some_and(|one| one.is("}"))) {
             may_follow = false;
         }
@@ -195,12 +201,6 @@ pub fn body_without_if(tokens: &[Token<'_>]) -> Option<usize> {
         if depth == 0 && token.is("{") && follows_term && !may_follow {
             return Some(token.line);
         }
-        match token.text {
-            "(" | "[" | "{" if token.is(token.text) => depth += 1,
-            ")" | "]" | "}" if token.is(token.text) => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        previous = Some(token);
     }
     None
 }

@@ -62,9 +62,6 @@ pub fn check(modules: &[ModuleFacts], version: RegoVersion) -> Result<Checked, C
         one.path.root == "data" && first.is_none_or(|first| first == "inventory")
     };
     let is_referential = uses().any(reads_inventory);
-    let is_impure = |one: &Use| {
-        one.arguments.is_some() && builtins::IMPURE.contains(&one.path.dotted().as_str())
-    };
     Ok(Checked {
         second_definitions: second_definitions(&rules),
         object_places: rules
@@ -74,7 +71,6 @@ pub fn check(modules: &[ModuleFacts], version: RegoVersion) -> Result<Checked, C
             .collect(),
         levels,
         is_referential,
-        is_pure: !is_referential && !uses().any(is_impure),
     })
 }
 

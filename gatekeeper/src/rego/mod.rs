@@ -191,11 +191,6 @@ impl Program {
         self.checked.is_referential
     }
 
-    /// Whether its result depends on nothing but constraint and object.
-    pub fn is_pure(&self) -> bool {
-        self.checked.is_pure
-    }
-
     /// The same program with an inventory.
     pub(crate) fn with_inventory(&self, inventory: Value) -> Result<Self, EvaluationError> {
         let mut program = self.clone();
