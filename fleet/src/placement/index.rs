@@ -60,13 +60,16 @@ fn put<K: Ord, T>(
 
 /// Whether `known` is older than this controller's own write.
 fn is_stale<T: kube::Resource>(present: Option<&Arc<T>>, known: Option<&Cached<T>>) -> bool {
-    let version =
-        |object: &T| -> Option<u64> { object.meta().resource_version.as_ref()?.parse().ok() };
-    let present = present.and_then(|object| version(object));
+    let present = present.and_then(|object| version(object.as_ref()));
     let received = known
         .and_then(Cached::valid)
-        .and_then(|object| version(object));
+        .and_then(|object| version(object.as_ref()));
     matches!((present, received), (Some(present), Some(received)) if received < present)
+}
+
+/// The resource version as a number, by which the states of an object are ordered.
+fn version<T: kube::Resource>(object: &T) -> Option<u64> {
+    object.meta().resource_version.as_ref()?.parse().ok()
 }
 
 impl Index {
@@ -119,14 +122,18 @@ impl Index {
     /// Records this controller's own write of a decision; `created` is the time of its creation, if it was created.
     pub fn wrote(&mut self, decision: Arc<PlacementDecision>, created: Option<Timestamp>) {
         let key = ObjectKey::of(decision.as_ref());
-        let known = Cached::Valid(decision);
-        if is_stale(self.decisions.get(&key), Some(&known)) {
+        let present = self
+            .decisions
+            .get(&key)
+            .and_then(|one| version(one.as_ref()));
+        if present.is_some() && present >= version(decision.as_ref()) {
+            // The watch was faster than the response: it does not deliver this write again.
             return;
         }
         if let Some(at) = created {
             self.undelivered.insert(key.clone(), at);
         }
-        put(&mut self.decisions, key, Some(known));
+        put(&mut self.decisions, key, Some(Cached::Valid(decision)));
     }
 
     /// Drops the decisions of a placement that were created before `before` and that the watch has not delivered: the

@@ -366,3 +366,16 @@ fn created_decision_without_watch_event_is_dropped_after_limit() {
     assert!(!index.drop_undelivered(&placement, later));
     assert_eq!(index.decisions(&placement).len(), 1);
 }
+
+#[test]
+fn plc_6_decision_that_the_watch_delivers_before_the_response_is_kept() {
+    let placement = ObjectKey::new("ns1", "p1");
+    let later = now() + jiff::SignedDuration::from_secs(3);
+    let mut created = decision("p1", 1, &["c1"]);
+    Arc::make_mut(&mut created).metadata.resource_version = Some("10".to_owned());
+    let mut index = Index::default();
+    index.decision(&ObjectKey::of(created.as_ref()), valid(&created));
+    index.wrote(created, Some(now()));
+    assert!(!index.drop_undelivered(&placement, later));
+    assert_eq!(index.decisions(&placement).len(), 1);
+}
