@@ -78,9 +78,10 @@ async fn one(
     same(
         "the approvals",
         approved(&operator).await?,
-        vec![first, second],
+        vec![first.clone(), second.clone()],
     )?;
-    for plan in operator.list("InstallPlan").await? {
+    let plans = operator.list("InstallPlan").await?;
+    for plan in &plans {
         // The first is its creation, the second its approval.
         ensure!(
             plan.metadata.generation <= Some(2),
@@ -89,12 +90,17 @@ async fn one(
         );
     }
     let events = operator.events().await?;
-    // A change of the related objects alone is reported with the message of before: an upgrade's install plan takes the
-    // place of the one of before while OLM still plans it (`op_4_changed_related_object_is_reported_with_the_message_of_before`).
+    // A change of the related objects alone is reported with the message of before
+    // (`op_4_changed_related_object_is_reported_with_the_message_of_before`): an upgrade's install plan takes the place
+    // of the one of before while OLM still plans it, and where OLM made two plans for a version, the one that installs
+    // takes the place of the other.
     let planned = "no InstallPlans requiring approval were found";
+    let versions = [&first, &second];
+    let has_two_plans_of_a_version = plans.len() > versions.len();
     for pair in events.windows(2) {
-        let is_doubled = pair[0] == pair[1] && !pair[0].contains(planned);
-        ensure!(!is_doubled, "a report is doubled: {events:#?}");
+        let is_same = pair[0] == pair[1];
+        let is_doubled = is_same && !has_two_plans_of_a_version && !pair[0].contains(planned);
+        ensure!(!is_doubled, "a report is doubled: {events:#?}; {plans:#?}");
     }
     Ok(())
 }
