@@ -56,6 +56,8 @@ pub(crate) async fn follow(
             }
             Ok(ObjectEvent::Undecodable(key)) => {
                 tracing::error!(kind, name = key.name, "cannot decode object");
+                // It is there: what is known of it stays.
+                listed.insert(key.name);
             }
             Err(error) => tracing::warn!(kind, %error, "watch failed"),
         }

@@ -1,5 +1,6 @@
 //! The inventory of referential constraints: objects of the kinds that their templates ask for.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
 use reeve_gatekeeper::audit::ResourceKind;
@@ -10,7 +11,7 @@ use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Action;
 use serde_json::Value;
 
-use crate::state::{Audit, KindWatch, Work};
+use crate::state::{Audit, Entry, KindWatch, Work};
 
 /// Changes within this time are one review of what referential constraints match.
 const WINDOW: Duration = Duration::from_secs(1);
@@ -40,34 +41,65 @@ fn key_of(object: &Value) -> ObjectKey {
 }
 
 impl Audit {
-    fn feeds_inventory(&self, kind: &ResourceKind) -> bool {
-        let engine = self.engine.read();
-        !kinds(&engine, std::slice::from_ref(kind)).is_empty()
-    }
-
-    /// Puts an object into the inventory, if its kind belongs there.
+    /// Puts an object into the inventory.
     pub(crate) fn feed_inventory(&self, kind: &ResourceKind, object: &Value) {
-        if !self.feeds_inventory(kind) {
-            return;
-        }
         let version = object["metadata"]["resourceVersion"].as_str();
-        let version = version.unwrap_or_default().to_owned();
-        let before = {
-            let mut versions = self.inventory.lock();
-            let of_kind = versions.entry(kind.clone()).or_default();
-            of_kind.insert(key_of(object), version.clone())
+        let entry = Entry {
+            version: version.unwrap_or_default().to_owned(),
+            is_listed: true,
         };
-        if before.as_ref() != Some(&version) {
+        let before = {
+            let mut entries = self.inventory.lock();
+            let of_kind = entries.entry(kind.clone()).or_default();
+            of_kind.insert(key_of(object), entry.clone())
+        };
+        if before.is_none_or(|before| before.version != entry.version) {
             self.engine.write().set_object(object);
             self.queue.add_after(Work::Inventory, WINDOW);
+        }
+    }
+
+    /// A list of a kind begins: what it does not bring is gone.
+    pub(crate) fn begin_listing(&self, kind: &ResourceKind) {
+        let mut entries = self.inventory.lock();
+        for entry in entries
+            .get_mut(kind)
+            .into_iter()
+            .flat_map(HashMap::values_mut)
+        {
+            entry.is_listed = false;
+        }
+    }
+
+    /// An object is listed and cannot be decoded: what is known of it stays.
+    pub(crate) fn keep_in_inventory(&self, kind: &ResourceKind, key: &ObjectKey) {
+        let mut entries = self.inventory.lock();
+        let entry = entries
+            .get_mut(kind)
+            .and_then(|of_kind| of_kind.get_mut(key));
+        if let Some(entry) = entry {
+            entry.is_listed = true;
+        }
+    }
+
+    /// Removes what the list of a kind has not brought.
+    pub(crate) fn drop_unlisted(&self, kind: &ResourceKind) {
+        let unlisted: Vec<ObjectKey> = {
+            let entries = self.inventory.lock();
+            let of_kind = entries.get(kind).into_iter().flatten();
+            let unlisted = of_kind.filter(|(_, entry)| !entry.is_listed);
+            unlisted.map(|(key, _)| key.clone()).collect()
+        };
+        for key in &unlisted {
+            self.delete_from_inventory(kind, key);
         }
     }
 
     /// Removes a deleted object from the inventory.
     pub(crate) fn delete_from_inventory(&self, kind: &ResourceKind, key: &ObjectKey) {
         let known = {
-            let mut versions = self.inventory.lock();
-            let of_kind = versions.get_mut(kind);
+            let mut entries = self.inventory.lock();
+            let of_kind = entries.get_mut(kind);
             of_kind.and_then(|of_kind| of_kind.remove(key))
         };
         if known.is_some() {
@@ -86,13 +118,10 @@ impl Audit {
     }
 
     /// Whether all kinds of the inventory have been listed.
-    pub(crate) fn is_inventory_complete(&self, engine: &Engine) -> bool {
+    pub(crate) fn is_inventory_complete(&self) -> bool {
         let watches = self.kind_watches.lock();
-        let known: Vec<ResourceKind> = watches.keys().cloned().collect();
-        let needed = kinds(engine, &known);
-        needed
-            .iter()
-            .all(|kind| watches.get(kind).is_some_and(KindWatch::is_complete))
+        let mut feeding = watches.values().filter(|watch| watch.feeds_inventory);
+        feeding.all(KindWatch::is_complete)
     }
 
     /// Lists again what referential constraints match.

@@ -14,6 +14,7 @@ use reeve_runtime::queue::Action;
 use reeve_runtime::watch::Watch;
 
 use crate::error::AuditError;
+use crate::inventory;
 use crate::state::{Audit, Served, Work};
 
 /// Discovery shows a new kind a moment after its definition.
@@ -46,36 +47,40 @@ impl Audit {
         if synced.wait_for(|synced| *synced).await.is_err() {
             return Ok(Action::AwaitChange);
         }
-        if self.engine.read().constraints().next().is_none() {
-            self.kind_watches.lock().clear();
-            self.unplanned.lock().clear();
-            return Ok(Action::AwaitChange);
-        }
-        let served = self.served().await?;
+        let has_constraints = self.engine.read().constraints().next().is_some();
+        let served = if has_constraints {
+            self.served().await?
+        } else {
+            Arc::default()
+        };
         let all: Vec<ResourceKind> = served.iter().map(|one| one.kind.clone()).collect();
-        let (wanted, constraints) = {
+        let (audited, inventory, constraints) = {
             let engine = self.engine.read();
-            let mut wanted: HashSet<ResourceKind> = kinds_to_list(engine.constraints(), &all)
-                .into_iter()
-                .collect();
-            wanted.extend(crate::inventory::kinds(&engine, &all));
+            let audited = kinds_to_list(engine.constraints(), &all);
             let constraints: Vec<_> = engine.constraints().map(Constraint::key).collect();
-            (wanted, constraints)
+            (audited, inventory::kinds(&engine, &all), constraints)
         };
-        let dropped: Vec<ResourceKind> = {
-            let mut watches = self.kind_watches.lock();
-            let dropped = watches.keys().filter(|kind| !wanted.contains(kind));
-            let dropped: Vec<ResourceKind> = dropped.cloned().collect();
-            watches.retain(|kind, _| wanted.contains(kind));
-            dropped
-        };
-        for kind in &dropped {
-            self.results.lock().forget_kind(kind);
-            self.forget_inventory(kind);
-        }
+        let wanted: HashSet<&ResourceKind> = audited.iter().chain(&inventory).collect();
+        let inventory: HashSet<&ResourceKind> = inventory.iter().collect();
+        let (mut dropped, mut unfed) = (Vec::new(), Vec::new());
+        self.kind_watches.lock().retain(|kind, watch| {
+            if watch.feeds_inventory && !inventory.contains(kind) {
+                unfed.push(kind.clone());
+            }
+            if !wanted.contains(kind) {
+                dropped.push(kind.clone());
+            }
+            wanted.contains(kind)
+        });
         for one in served.iter().filter(|one| wanted.contains(&one.kind)) {
             // Before the statuses are due: a kind that is not listed yet keeps them back.
-            self.start_unless_current(one);
+            self.start_unless_current(one, inventory.contains(&one.kind));
+        }
+        for kind in &dropped {
+            self.results.lock().forget_kind(kind);
+        }
+        for kind in &unfed {
+            self.forget_inventory(kind);
         }
         self.unplanned
             .lock()

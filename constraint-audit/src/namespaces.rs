@@ -8,7 +8,6 @@ use reeve_gatekeeper::constraint::Constraint;
 use serde_json::Value;
 
 use crate::follow::{Change, follow};
-use crate::resources::name_of;
 use crate::state::{Audit, Work};
 
 /// Namespaces that change within this time are one reason to list again.
@@ -30,16 +29,12 @@ pub(crate) async fn watch(audit: &Arc<Audit>) {
 
 impl Audit {
     fn namespace(&self, object: Value) {
-        let is_same = {
-            let engine = self.engine.read();
-            let known = engine.namespace(&name_of(&object));
-            known.is_some_and(|known| {
-                ["labels", "annotations"]
-                    .iter()
-                    .all(|field| known["metadata"].get(field) == object["metadata"].get(field))
-            })
+        let read = |object: &Value| {
+            ["labels", "annotations"].map(|field| object["metadata"].get(field).cloned())
         };
-        self.engine.write().set_namespace(object);
+        let now = read(&object);
+        let before = self.engine.write().set_namespace(object);
+        let is_same = before.is_some_and(|before| read(&before) == now);
         if !is_same && *self.namespaces_synced.borrow() {
             self.namespaces_changed();
         }

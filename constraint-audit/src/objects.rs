@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
-use kube::core::ApiResource;
 use kube::runtime::watcher;
 use reeve_gatekeeper::audit::{Resource, ResourceKind};
 use reeve_gatekeeper::client::ConstraintKey;
@@ -27,17 +26,18 @@ const STATUS_WINDOW: Duration = Duration::from_millis(100);
 const LIST_TIMEOUT: Duration = Duration::from_mins(5);
 
 impl Audit {
-    /// Starts the stream of a kind, in place of one that is outdated.
-    pub(crate) fn start_unless_current(self: &Arc<Self>, served: &Served) {
+    /// Starts the stream of a kind, in place of one that is outdated or does not do what is asked for.
+    pub(crate) fn start_unless_current(self: &Arc<Self>, served: &Served, feeds_inventory: bool) {
         let kind = &served.kind;
         let mut watches = self.kind_watches.lock();
-        if watches.get(kind).is_some_and(|watch| !watch.is_outdated) {
+        let is_current =
+            |watch: &KindWatch| !watch.is_outdated && watch.feeds_inventory == feeds_inventory;
+        if watches.get(kind).is_some_and(is_current) {
             return;
         }
         let (done, listed) = watch::channel(false);
-        let resource = served.resource.clone();
-        let work = review_all(Arc::clone(self), kind.clone(), resource, done);
-        let started = KindWatch::new(tokio::spawn(work), listed);
+        let work = review_all(Arc::clone(self), served.clone(), feeds_inventory, done);
+        let started = KindWatch::new(tokio::spawn(work), listed, feeds_inventory);
         watches.insert(kind.clone(), started);
         self.queue.add(Work::Kind(kind.clone()));
     }
@@ -98,8 +98,8 @@ impl Audit {
 /// Reviews the objects of a kind until aborted. `done` is set once all were, or cannot be listed.
 async fn review_all(
     audit: Arc<Audit>,
-    kind: ResourceKind,
-    resource: ApiResource,
+    Served { kind, resource }: Served,
+    feeds_inventory: bool,
     done: watch::Sender<bool>,
 ) {
     let events = object_stream::stream(audit.client.clone(), resource, PAGE);
@@ -114,15 +114,21 @@ async fn review_all(
     let mut pass = 0;
     while let Some(event) = events.next().await {
         match event {
-            Ok(ObjectEvent::Listing) => pass = audit.results.lock().begin_pass(),
+            Ok(ObjectEvent::Listing) => {
+                pass = audit.results.lock().begin_pass();
+                audit.begin_listing(&kind);
+            }
             Ok(ObjectEvent::Listed(object) | ObjectEvent::Applied(object)) => {
-                audit.feed_inventory(&kind, &object);
+                if feeds_inventory {
+                    audit.feed_inventory(&kind, &object);
+                }
                 audit.review(object);
                 // A list is much work: others go on meanwhile.
                 tokio::task::yield_now().await;
             }
             Ok(ObjectEvent::Synced) => {
                 audit.results.lock().end_pass(&kind, pass);
+                audit.drop_unlisted(&kind);
                 done.send_replace(true);
                 audit.enqueue_matching(&kind);
             }
@@ -132,6 +138,7 @@ async fn review_all(
                 audit.enqueue_changed(changed);
             }
             Ok(ObjectEvent::Undecodable(key)) => {
+                audit.keep_in_inventory(&kind, &key);
                 audit.results.lock().fail(identity(key));
                 audit.enqueue_matching(&kind);
             }

@@ -68,8 +68,7 @@ impl Audit {
                 .filter(|(kind, _)| matches(&kind.group, &kind.kind));
             audited.all(|(_, watch)| watch.is_complete())
         };
-        let waits_for_inventory =
-            engine.is_referential(&key.kind) && !self.is_inventory_complete(&engine);
+        let waits_for_inventory = engine.is_referential(&key.kind) && !self.is_inventory_complete();
         if !is_complete || waits_for_inventory {
             return None;
         }

@@ -63,8 +63,8 @@ pub(crate) struct Audit {
     /// What the API server serves; absent when that may have changed.
     pub(crate) served: Mutex<Option<Arc<Vec<Served>>>>,
     pub(crate) namespaces_synced: watch::Sender<bool>,
-    /// The versions of the objects in the inventory.
-    pub(crate) inventory: Mutex<Versions>,
+    /// The objects in the inventory, by kind.
+    pub(crate) inventory: Mutex<HashMap<ResourceKind, HashMap<ObjectKey, Entry>>>,
 }
 
 /// A kind that the API server serves.
@@ -74,8 +74,14 @@ pub(crate) struct Served {
     pub(crate) resource: ApiResource,
 }
 
-/// The resource versions of the objects of each kind.
-pub(crate) type Versions = HashMap<ResourceKind, HashMap<ObjectKey, String>>;
+/// What is known of an object in the inventory.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// Its resource version.
+    pub(crate) version: String,
+    /// Whether the latest list has brought it, or an event since.
+    pub(crate) is_listed: bool,
+}
 
 /// A watch of the constraints of a kind; it ends when this is dropped.
 pub(crate) struct ConstraintWatch {
@@ -95,16 +101,23 @@ impl ConstraintWatch {
 pub(crate) struct KindWatch {
     _task: AbortOnDropHandle<()>,
     listed: watch::Receiver<bool>,
+    /// Whether it puts the objects into the inventory.
+    pub(crate) feeds_inventory: bool,
     /// What was reviewed is of constraints or Namespaces that have changed: the kind is to be listed again.
     pub(crate) is_outdated: bool,
 }
 
 impl KindWatch {
     /// The stream that a task is; `listed` is set once all objects were reviewed, or cannot be listed.
-    pub(crate) fn new(task: JoinHandle<()>, listed: watch::Receiver<bool>) -> Self {
+    pub(crate) fn new(
+        task: JoinHandle<()>,
+        listed: watch::Receiver<bool>,
+        feeds_inventory: bool,
+    ) -> Self {
         Self {
             _task: AbortOnDropHandle::new(task),
             listed,
+            feeds_inventory,
             is_outdated: false,
         }
     }

@@ -10,6 +10,7 @@ use crate::cel;
 use crate::constraint::{Constraint, ConstraintError};
 use crate::enforcement::EnforcementPoint;
 use crate::inventory::{self, Inventory, InventoryKey};
+use crate::matching::own_name;
 use crate::messages;
 use crate::rego::{self, Limits};
 use crate::review::Review;
@@ -85,6 +86,8 @@ pub struct Client {
     templates: BTreeMap<String, Entry>,
     inventory: Inventory,
     namespaces: BTreeMap<String, Json>,
+    /// Those of the inventory, which serve where the caller has given none.
+    inventory_namespaces: BTreeMap<String, Json>,
     generation: u64,
 }
 
@@ -256,7 +259,8 @@ impl Client {
     /// Adds an object to the inventory, or replaces it. A Namespace serves the selectors of Namespaces, too.
     pub fn set_object(&mut self, object: &Json) -> bool {
         if object["kind"] == "Namespace" && object["apiVersion"] == "v1" {
-            self.set_namespace(object.clone());
+            let name = own_name(object).to_owned();
+            self.inventory_namespaces.insert(name, object.clone());
         }
         self.generation += 1;
         self.inventory.insert(object)
@@ -265,16 +269,16 @@ impl Client {
     /// Removes an object from the inventory; false when it was not there.
     pub fn remove_object(&mut self, key: &InventoryKey) -> bool {
         if key.kind == "Namespace" && key.group_version == "v1" {
-            self.namespaces.remove(&key.name);
+            self.inventory_namespaces.remove(&key.name);
         }
         self.generation += 1;
         self.inventory.remove(key)
     }
 
-    /// Adds a Namespace for the selectors of Namespaces only, or replaces it.
-    pub fn set_namespace(&mut self, namespace: Json) {
-        let name = crate::matching::own_name(&namespace).to_owned();
-        self.namespaces.insert(name, namespace);
+    /// Adds a Namespace for the selectors of Namespaces only, or replaces it. Returns the one before.
+    pub fn set_namespace(&mut self, namespace: Json) -> Option<Json> {
+        let name = own_name(&namespace).to_owned();
+        self.namespaces.insert(name, namespace)
     }
 
     /// Removes a Namespace that was added for selectors.
@@ -284,7 +288,8 @@ impl Client {
 
     /// A Namespace that the client has.
     pub fn namespace(&self, name: &str) -> Option<&Json> {
-        self.namespaces.get(name)
+        let given = self.namespaces.get(name);
+        given.or_else(|| self.inventory_namespaces.get(name))
     }
 
     /// The violations of all constraints, ordered by enforcement action and message.
@@ -301,9 +306,7 @@ impl Client {
     ) -> Vec<Violation> {
         let namespace = match review.namespace() {
             "" => review.namespace_object(),
-            name => review
-                .namespace_object()
-                .or_else(|| self.namespaces.get(name)),
+            name => review.namespace_object().or_else(|| self.namespace(name)),
         };
         let mut violations = Vec::new();
         for entry in self.templates.values() {

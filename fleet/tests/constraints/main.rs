@@ -416,3 +416,71 @@ async fn gk_134_constraint_that_takes_too_long_does_not_keep_the_others_waiting(
     ensure!(found["status"]["totalViolations"] == 3, "{found:#}");
     Ok(())
 }
+
+#[tokio::test]
+async fn gk_132_kind_that_is_audited_already_fills_the_inventory() -> Result<()> {
+    let cluster = shop().await?;
+    cluster
+        .config_map("shop", "a", &json!({"owner": "x"}))
+        .await?;
+    let mut spec = on_config_maps();
+    spec["match"]["name"] = json!("a");
+    let constraint = cluster.constraint("NeedLabels", "owner", &spec).await?;
+    cluster.eventually(&constraint, total(0)).await?;
+    let source = r#"package noconfig
+        violation[{"msg": msg}] {
+          data.inventory.namespace["shop"]["v1"]["ConfigMap"][name].metadata.labels.owner
+          msg := sprintf("%v has an owner", [name])
+        }"#;
+    cluster.template(&template("NoConfig", source)).await?;
+    let spec =
+        json!({"match": {"kinds": [{"apiGroups": [""], "kinds": ["Namespace"]}], "name": "shop"}});
+    let constraint = cluster.constraint("NoConfig", "all", &spec).await?;
+    let found = cluster.eventually(&constraint, total(1)).await?;
+    ensure!(
+        found["status"]["violations"][0]["message"] == "a has an owner",
+        "{found:#}"
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn gk_132_end_of_an_inventory_of_namespaces_leaves_selectors_alone() -> Result<()> {
+    let cluster = shop().await?;
+    let labels = json!({"metadata": {"labels": {"audited": "yes"}}});
+    cluster.merge("/api/v1/namespaces/shop", &labels).await?;
+    let mut spec = on_config_maps();
+    spec["match"] = json!({
+        "kinds": [{"apiGroups": [""], "kinds": ["ConfigMap"]}], "name": "a*",
+        "namespaceSelector": {"matchLabels": {"audited": "yes"}},
+    });
+    let selecting = cluster.constraint("NeedLabels", "owner", &spec).await?;
+    cluster.eventually(&selecting, total(0)).await?;
+    let source = r#"package fewnamespaces
+        violation[{"msg": "many"}] { count(data.inventory.cluster["v1"]["Namespace"]) > 1 }"#;
+    cluster.template(&template("FewNamespaces", source)).await?;
+    let spec =
+        json!({"match": {"kinds": [{"apiGroups": [""], "kinds": ["Namespace"]}], "name": "shop"}});
+    let referential = cluster.constraint("FewNamespaces", "all", &spec).await?;
+    cluster.eventually(&referential, total(1)).await?;
+    cluster
+        .merge(
+            "/api/v1/namespaces/shop",
+            &json!({"metadata": {"labels": {"audited": null}}}),
+        )
+        .await?;
+    cluster.config_map("shop", "a1", &json!({})).await?;
+    cluster.merge("/api/v1/namespaces/shop", &labels).await?;
+    cluster.eventually(&selecting, total(1)).await?;
+    cluster.delete(&referential).await?;
+    cluster.gone(&referential).await?;
+    // Another constraint plans anew, after the inventory has ended.
+    let spec = json!({"match": {"kinds": [{"apiGroups": [""], "kinds": ["Secret"]}]}, "parameters": {"labels": []}});
+    let other = cluster.constraint("NeedLabels", "other", &spec).await?;
+    cluster.eventually(&other, total(0)).await?;
+    cluster.config_map("shop", "a2", &json!({})).await?;
+    let found = cluster.eventually(&selecting, total(2)).await?;
+    let messages = found["status"]["violations"].to_string();
+    ensure!(!messages.contains("unable to match"), "{found:#}");
+    Ok(())
+}
