@@ -88,19 +88,47 @@ fn merged_map(own: Option<&Map>, patch: &Map, schema: &Node) -> Option<Map> {
     Some(result)
 }
 
-/// The elements of the patch, merged with those of the object that they match, then the others of the object. Where two fields are the
-/// key, kyaml leaves elements that match where they are, and puts only new ones first.
+/// The elements of the object and of the patch.
 fn merged_list(own: &[Value], patch: &List, element: &Node, merging: &Merging) -> Value {
     let of_patch = patch.to_vec();
-    let replaced = of_patch.iter().any(replaces);
-    let mut rest: Vec<Option<Value>> = if replaced {
-        Vec::new()
+    let own = if of_patch.iter().any(replaces) {
+        &[]
     } else {
-        own.iter().cloned().map(Some).collect()
+        own
     };
-    let stays = matches!(merging, Merging::Keys(keys) if keys.len() > 1);
+    let of_patch: Vec<&Value> = of_patch.iter().filter(|value| !replaces(value)).collect();
+    let used = match merging {
+        Merging::Keys(keys) if keys.len() > 1 => Merging::Keys(keys_in_use(keys, own, &of_patch)),
+        _ => merging.clone(),
+    };
+    match &used {
+        Merging::Keys(keys) if keys.len() > 1 => merged_by_keys(own, &of_patch, element, keys),
+        used => merged_by_key(own, &of_patch, element, used),
+    }
+}
+
+/// The keys that at least one element has; all of them if none has any. Two ports without a protocol differ by their numbers alone.
+fn keys_in_use(keys: &[String], own: &[Value], patch: &[&Value]) -> Vec<String> {
+    let has = |key: &&String| {
+        let mut elements = own.iter().chain(patch.iter().copied());
+        elements.any(|element| key_of(element, key).is_some())
+    };
+    let used: Vec<String> = keys.iter().filter(has).cloned().collect();
+    if used.is_empty() { keys.to_vec() } else { used }
+}
+
+fn key_of(element: &Value, key: &str) -> Option<Value> {
+    match element {
+        Value::Map(map) => map.get_str(key).filter(Value::truth),
+        _ => None,
+    }
+}
+
+/// The elements of the patch, merged with those of the object that they match, then the others of the object.
+fn merged_by_key(own: &[Value], patch: &[&Value], element: &Node, merging: &Merging) -> Value {
+    let mut rest: Vec<Option<Value>> = own.iter().cloned().map(Some).collect();
     let mut first = Vec::new();
-    for value in of_patch.iter().filter(|value| !replaces(value)) {
+    for value in patch {
         let matching = |own: &Option<Value>| {
             let own = own.as_ref();
             own.is_some_and(|own| matches(own, value, merging))
@@ -108,20 +136,45 @@ fn merged_list(own: &[Value], patch: &List, element: &Node, merging: &Merging) -
         let position = rest.iter().position(matching);
         match position.and_then(|position| rest.get_mut(position)) {
             // Upstream's kyaml leaves the element as it is.
-            Some(found) if is_directed(value, "replace") => {
-                if !stays {
-                    first.extend(found.take());
-                }
-            }
-            Some(found) => {
-                let result = merged(found.as_ref(), value, element, None);
-                *found = None;
-                if stays {
-                    *found = result;
-                } else {
-                    first.extend(result);
-                }
-            }
+            Some(found) if is_directed(value, "replace") => first.extend(found.take()),
+            Some(found) => first.extend(merged(found.take().as_ref(), value, element, None)),
+            None => first.extend(merged(None, value, element, None)),
+        }
+    }
+    Value::list(first.into_iter().chain(rest.into_iter().flatten()))
+}
+
+/// The new elements of the patch, then those of the object, of which those that the patch has in all keys are merged where they are. kyaml
+/// puts the elements of the object behind those of the patch again, in place of all that agree with them in the keys that both have: such
+/// an element of the patch is lost.
+fn merged_by_keys(own: &[Value], patch: &[&Value], element: &Node, keys: &[String]) -> Value {
+    let mut rest: Vec<Option<Value>> = own.iter().cloned().map(Some).collect();
+    let mut first = Vec::new();
+    for value in patch {
+        let is_same = |own: &Value| {
+            keys.iter()
+                .all(|key| match (key_of(own, key), key_of(value, key)) {
+                    (Some(own), Some(patch)) => own.deep_equal(&patch),
+                    (None, None) => true,
+                    _ => false,
+                })
+        };
+        let agrees = |own: &Value| {
+            let mut both = keys
+                .iter()
+                .filter_map(|key| Some((key_of(own, key)?, key_of(value, key)?)));
+            both.all(|(own, patch)| own.deep_equal(&patch))
+        };
+        let is_whole = keys.iter().all(|key| key_of(value, key).is_some());
+        let is_lost = rest.iter().flatten().any(agrees);
+        let mut same = rest
+            .iter_mut()
+            .filter(|own| own.as_ref().is_some_and(is_same));
+        match same.next() {
+            Some(_) if is_directed(value, "replace") => {}
+            Some(_) if is_directed(value, "delete") && !is_whole => {}
+            Some(found) => *found = merged(found.take().as_ref(), value, element, None),
+            None if is_lost => {}
             None => first.extend(merged(None, value, element, None)),
         }
     }

@@ -17,7 +17,7 @@ import tempfile
 
 import yaml
 
-CASES = 200
+CASES = 300
 random_source = random.Random(58)
 
 
@@ -116,9 +116,27 @@ def deployment(is_patch):
 def service(is_patch):
     ports = sample([(80, "TCP"), (80, "UDP"), (81, "TCP")], 3)
     ports = [{"port": port, "protocol": protocol} for port, protocol in ports]
+    return of_ports(ports, is_patch)
+
+
+def service_without_protocols(is_patch):
+    return of_ports([{"port": port} for port in sample([80, 81, 82], 3)], is_patch)
+
+
+def service_with_some_protocols(is_patch):
+    ports = [{"port": port} for port in sample([80, 81, 82], 3)]
+    for port in ports:
+        if maybe(0.5):
+            port["protocol"] = choice(["TCP", "UDP"])
+    return of_ports(ports, is_patch)
+
+
+def of_ports(ports, is_patch):
     for port in ports:
         if maybe(0.5):
             port["targetPort"] = choice([1, 2])
+        if is_patch and maybe(0.1):
+            port["$patch"] = "delete"
     return {"apiVersion": "v1", "kind": "Service", "metadata": metadata(is_patch), "spec": {"ports": ports}}
 
 
@@ -136,8 +154,19 @@ def custom(is_patch):
     return {"apiVersion": "example.com/v1", "kind": "Custom", "metadata": metadata(is_patch), "spec": spec}
 
 
+KINDS = [
+    deployment,
+    deployment,
+    service,
+    service_without_protocols,
+    service_with_some_protocols,
+    config_map,
+    custom,
+]
+
+
 def record(kustomize):
-    kind = choice([deployment, deployment, service, config_map, custom])
+    kind = choice(KINDS)
     case = {"object": kind(False)}
     # kyaml remembers how the first of several values of a field was quoted, which is not looked at here.
     count = 1 if kind is custom else random_source.randint(1, 2)
