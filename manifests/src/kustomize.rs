@@ -37,6 +37,9 @@ pub fn render(folder: &Path, options: &[&str]) -> Result<String, RenderError> {
         };
         if !output.status.success() {
             let why = String::from_utf8_lossy(&output.stderr);
+            // It warns of options of its own that it will drop some day.
+            let why: Vec<&str> = why.lines().filter(|line| !is_deprecation(line)).collect();
+            let why = why.join("\n");
             let why = why.trim();
             return Err(failed(
                 why.strip_prefix("error: ")
@@ -48,4 +51,8 @@ pub fn render(folder: &Path, options: &[&str]) -> Result<String, RenderError> {
         return String::from_utf8(output.stdout).map_err(|error| failed(error.to_string()));
     }
     Err(RenderError::NotInstalled)
+}
+
+fn is_deprecation(line: &str) -> bool {
+    line.starts_with("Flag --") && line.contains(" has been deprecated")
 }

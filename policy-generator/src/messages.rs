@@ -50,8 +50,8 @@ pub fn ignored_boolean(path: &str, written: &str) -> String {
     format!("{path}: {written} is ignored, because it is text to YAML; write true or false")
 }
 
-pub fn unresolved_base(error: &str) -> String {
-    format!("failed to evaluate symlinks for the base directory: {error}")
+pub fn unresolved_base(dir: &str, error: &str) -> String {
+    format!("failed to evaluate symlinks for the base directory: lstat {dir}: {error}")
 }
 
 pub fn unresolved_path(path: &str, word: &str) -> String {
@@ -262,6 +262,15 @@ pub fn unknown_kustomize_field(field: &str) -> String {
 }
 
 pub const EMPTY_KUSTOMIZATION: &str = "kustomization.yaml is empty";
+
+/// As Go's pflag puts it.
+pub fn needs_argument(flag: &str) -> String {
+    format!("flag needs an argument: {flag}")
+}
+
+pub fn namespace_conflict(kind: &str, name: &str) -> String {
+    format!("namespace transformation produces ID conflict: more than one {kind} is called {name}")
+}
 
 pub fn unsupported_kustomize_field(field: &str) -> String {
     format!(

@@ -6,6 +6,7 @@ use reeve_go_compat::value::{Map, Value};
 use reeve_go_compat::yaml;
 use reeve_manifests::kustomize::{self, RenderError};
 
+use super::namespaces::set_namespace;
 use super::{KUSTOMIZATIONS, file, objects_of};
 use crate::error::Error;
 use crate::merge::{Schema, apply_all};
@@ -64,29 +65,6 @@ const OTHERS: [&str; 22] = [
     "transformers",
 ];
 
-/// The kinds of Kubernetes that have no namespace.
-const CLUSTER_SCOPED: [&str; 19] = [
-    "APIService",
-    "CSIDriver",
-    "CSINode",
-    "CertificateSigningRequest",
-    "ClusterRole",
-    "ClusterRoleBinding",
-    "CustomResourceDefinition",
-    "IngressClass",
-    "MutatingWebhookConfiguration",
-    "Namespace",
-    "Node",
-    "PersistentVolume",
-    "PodSecurityPolicy",
-    "PriorityClass",
-    "RuntimeClass",
-    "StorageClass",
-    "ValidatingAdmissionPolicy",
-    "ValidatingWebhookConfiguration",
-    "VolumeAttachment",
-];
-
 /// The objects of a kustomize directory, with the types of JSON.
 pub(super) fn build(
     path: &str,
@@ -132,15 +110,15 @@ fn built_in(root: &Path, switches: Switches, depth: usize) -> Result<Vec<Map>, N
     for resource in texts(&kustomization, "resources") {
         objects.extend(of_resource(root, &resource, switches, depth)?);
     }
-    let mut objects = apply_all(
+    let objects = apply_all(
         objects,
         &patches(root, &kustomization, switches)?,
         &Schema::builtin(),
     )?;
-    for object in &mut objects {
-        if let Some(namespace) = text_field(&kustomization, "namespace") {
-            set_namespace(object, &namespace);
-        }
+    if let Some(namespace) = text_field(&kustomization, "namespace") {
+        set_namespace(&objects, &namespace)?;
+    }
+    for object in &objects {
         add_labels(object, &kustomization)?;
         for image in maps(&kustomization, "images") {
             set_images(&Value::Map(object.clone()), &image);
@@ -251,16 +229,6 @@ fn patches(root: &Path, kustomization: &Map, switches: Switches) -> Result<Vec<M
     Ok(patches)
 }
 
-fn set_namespace(object: &Map, namespace: &str) {
-    let kind = text_field(object, "kind").unwrap_or_default();
-    if kind == "Namespace" || CLUSTER_SCOPED.contains(&kind.as_str()) {
-        return;
-    }
-    if let Some(metadata) = map_field(object, "metadata") {
-        set(&metadata, "namespace", namespace);
-    }
-}
-
 fn add_labels(object: &Map, kustomization: &Map) -> Result<(), NotBuilt> {
     for labels in maps(kustomization, "labels") {
         for option in ["includeSelectors", "includeTemplates", "fields"] {
@@ -349,7 +317,8 @@ fn split_image(image: &str) -> (&str, &str) {
 
 /// The output of an installed kustomize or kubectl.
 fn installed(dir: &Path, switches: Switches, field: &str) -> Result<Vec<Map>, Error> {
-    let mut options = Vec::new();
+    // As a library, kustomize leaves the objects in their order; its program sorts them.
+    let mut options = vec!["--reorder", "none"];
     if switches.helm {
         options.push("--enable-helm");
     }

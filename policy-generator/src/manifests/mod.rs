@@ -1,6 +1,7 @@
 //! The objects that a path yields: those of a file, of the files of a directory, or of a kustomization.
 
 mod kustomize;
+mod namespaces;
 
 use std::path::Path;
 

@@ -136,7 +136,7 @@ fn gen_15_kustomization_is_built_in() {
     ]);
     let templates = dir.templates(&one_policy("manifests:\n- path: k"));
     let objects = definitions(&templates);
-    assert_eq!(names(&objects), ["app", "ns", "cm"]);
+    assert_eq!(names(&objects), ["app", "there", "cm"]);
     let [app, namespace, config_map] = objects.as_slice() else {
         panic!("{objects:?}");
     };
@@ -153,7 +153,7 @@ fn gen_15_kustomization_is_built_in() {
     );
     assert_eq!(
         namespace["metadata"],
-        json!({"name": "ns", "labels": {"team": "a"}})
+        json!({"name": "there", "labels": {"team": "a"}})
     );
     assert_eq!(config_map["data"], json!({"when": "2024-01-02T00:00:00Z"}));
 }
@@ -165,6 +165,14 @@ fn gen_15_kustomizations_that_cannot_be_built_are_refused() {
         ("empty/kustomization.yaml", ""),
         ("outside/kustomization.yaml", "resources: [../cm.yaml]"),
         ("cm.yaml", CONFIG_MAP),
+        (
+            "twice/kustomization.yaml",
+            "namespace: there\nresources: [two.yaml]",
+        ),
+        (
+            "twice/two.yaml",
+            "{apiVersion: v1, kind: Namespace, metadata: {name: a}}\n---\n{apiVersion: v1, kind: Namespace, metadata: {name: b}}\n",
+        ),
     ]);
     let refuse = |path: &str| dir.refuse(&one_policy(&format!("manifests:\n- path: {path}")));
     assert_eq!(
@@ -174,6 +182,10 @@ fn gen_15_kustomizations_that_cannot_be_built_are_refused() {
     assert_eq!(
         refuse("empty"),
         "failed to process provided kustomize directory 'empty': kustomization.yaml is empty"
+    );
+    assert_eq!(
+        refuse("twice"),
+        "failed to process provided kustomize directory 'twice': namespace transformation produces ID conflict: more than one Namespace is called there"
     );
     let root = dir.path().canonicalize().unwrap();
     let root = root.display();

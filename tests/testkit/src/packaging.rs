@@ -1,7 +1,7 @@
 //! The real kustomize and Helm, built once, to see what they make of our manifests.
 
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
@@ -31,10 +31,8 @@ impl Packager {
     /// # Errors
     /// When it fails, with its whole output.
     pub fn run<S: AsRef<OsStr>>(self, args: &[S]) -> Result<String> {
-        let root = workspace();
-        let program = self.program(&root.join("tests/packaging")).locate()?;
-        let output = Command::new(program)
-            .current_dir(&root)
+        let output = Command::new(self.locate()?)
+            .current_dir(workspace())
             .args(args)
             // Helm would look into the developer's cluster and configuration.
             .env_remove("KUBECONFIG")
@@ -48,6 +46,14 @@ impl Packager {
             String::from_utf8_lossy(&output.stderr)
         );
         Ok(stdout)
+    }
+
+    /// Where the program is. Builds it first when that is needed (minutes, once).
+    ///
+    /// # Errors
+    /// When it cannot be built.
+    pub fn locate(self) -> Result<PathBuf> {
+        self.program(&workspace().join("tests/packaging")).locate()
     }
 
     fn program(self, module: &Path) -> GoProgram<'_> {

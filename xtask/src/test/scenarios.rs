@@ -30,7 +30,7 @@ pub(super) enum Choice {
 }
 
 /// All suites, each with its kind of server; of each kind those that take longest first.
-const SUITES: [(&str, Server); 25] = [
+const SUITES: [(&str, Server); 26] = [
     ("lifecycle", Server::Real),
     ("olm", Server::Real),
     ("hub_guarantees", Server::Real),
@@ -43,6 +43,7 @@ const SUITES: [(&str, Server); 25] = [
     ("propagator_process", Server::Real),
     ("runtime", Server::Real),
     ("crds", Server::Real),
+    ("authoring", Server::Real),
     ("packaging", Server::Real),
     ("corpus", Server::Embedded),
     ("addon_guarantees", Server::Embedded),

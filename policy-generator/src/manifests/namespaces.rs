@@ -1,0 +1,236 @@
+//! The namespace of a kustomization, as kustomize gives it to objects and to what refers to them.
+
+use std::collections::HashSet;
+
+use reeve_go_compat::value::{Map, Value};
+
+use crate::error::Error;
+use crate::messages;
+use crate::values::{map_field, set, text_field};
+
+/// The kinds without namespace that kustomize knows, with the versions of their group. It takes all others for kinds with one.
+const CLUSTER_SCOPED: [(&str, &[&str], &[&str]); 14] = [
+    (
+        "",
+        &["v1"],
+        &["ComponentStatus", "Node", "PersistentVolume"],
+    ),
+    (
+        "admissionregistration.k8s.io",
+        &["v1", "v1beta1"],
+        &[
+            "MutatingWebhookConfiguration",
+            "ValidatingWebhookConfiguration",
+        ],
+    ),
+    (
+        "admissionregistration.k8s.io",
+        &["v1"],
+        &[
+            "ValidatingAdmissionPolicy",
+            "ValidatingAdmissionPolicyBinding",
+        ],
+    ),
+    (
+        "apiextensions.k8s.io",
+        &["v1", "v1beta1"],
+        &["CustomResourceDefinition"],
+    ),
+    (
+        "apiregistration.k8s.io",
+        &["v1", "v1beta1"],
+        &["APIService"],
+    ),
+    (
+        "certificates.k8s.io",
+        &["v1", "v1beta1"],
+        &["CertificateSigningRequest"],
+    ),
+    (
+        "flowcontrol.apiserver.k8s.io",
+        &["v1beta1"],
+        &["FlowSchema", "PriorityLevelConfiguration"],
+    ),
+    ("networking.k8s.io", &["v1", "v1beta1"], &["IngressClass"]),
+    ("node.k8s.io", &["v1", "v1beta1"], &["RuntimeClass"]),
+    ("policy", &["v1beta1"], &["PodSecurityPolicy"]),
+    (
+        "rbac.authorization.k8s.io",
+        &["v1", "v1beta1"],
+        &["ClusterRole", "ClusterRoleBinding"],
+    ),
+    ("scheduling.k8s.io", &["v1", "v1beta1"], &["PriorityClass"]),
+    (
+        "storage.k8s.io",
+        &["v1", "v1beta1"],
+        &["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"],
+    ),
+    // Its name is the namespace.
+    ("", &["v1"], &["Namespace"]),
+];
+
+/// Puts objects into a namespace: those that have one, what is the namespace, and the references to accounts and services among them.
+pub(super) fn set_namespace(objects: &[Map], namespace: &str) -> Result<(), Error> {
+    let before = Referents::of(objects);
+    for object in objects {
+        refer(object, namespace, &before);
+        let kind = TypeMeta::of(object);
+        let Some(metadata) = map_field(object, "metadata") else {
+            continue;
+        };
+        if kind.is("", "Namespace") && kind.is_cluster_scoped() {
+            set(&metadata, "name", namespace);
+        } else if !kind.is_cluster_scoped() {
+            set(&metadata, "namespace", namespace);
+        }
+    }
+    let mut known = HashSet::new();
+    for object in objects {
+        let kind = TypeMeta::of(object);
+        let name = metadata_text(object, "name");
+        let space = metadata_text(object, "namespace");
+        if !known.insert((kind.group, kind.kind.clone(), space, name.clone())) {
+            return Err(Error::new(messages::namespace_conflict(&kind.kind, &name)));
+        }
+    }
+    Ok(())
+}
+
+struct TypeMeta {
+    group: String,
+    version: String,
+    kind: String,
+}
+
+impl TypeMeta {
+    fn of(object: &Map) -> Self {
+        let api_version = text_field(object, "apiVersion").unwrap_or_default();
+        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
+        Self {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: text_field(object, "kind").unwrap_or_default(),
+        }
+    }
+
+    fn is(&self, group: &str, kind: &str) -> bool {
+        self.group == group && self.kind == kind
+    }
+
+    fn is_cluster_scoped(&self) -> bool {
+        CLUSTER_SCOPED.iter().any(|(group, versions, kinds)| {
+            *group == self.group
+                && versions.contains(&self.version.as_str())
+                && kinds.contains(&self.kind.as_str())
+        })
+    }
+}
+
+fn metadata_text(object: &Map, key: &str) -> String {
+    let metadata = map_field(object, "metadata");
+    let text = metadata.and_then(|metadata| text_field(&metadata, key));
+    text.unwrap_or_default()
+}
+
+/// The accounts and services of a kustomization, by name, with the namespaces that they had.
+struct Referents {
+    accounts: HashSet<(String, String)>,
+    services: HashSet<(String, String)>,
+}
+
+impl Referents {
+    fn of(objects: &[Map]) -> Self {
+        let of_kind = |kind: &'static str| {
+            let objects = objects.iter();
+            let of_kind = objects.filter(move |object| TypeMeta::of(object).is("", kind));
+            of_kind.map(|object| (metadata_text(object, "name"), space(object)))
+        };
+        Self {
+            accounts: of_kind("ServiceAccount").collect(),
+            services: of_kind("Service").collect(),
+        }
+    }
+}
+
+/// The namespace of an object; one that has none is taken to be in `default`.
+fn space(object: &Map) -> String {
+    let space = metadata_text(object, "namespace");
+    if space.is_empty() {
+        "default".to_owned()
+    } else {
+        space
+    }
+}
+
+/// Whether a reference, perhaps without namespace, means one of these.
+fn is_among(reference: &Map, known: &HashSet<(String, String)>) -> bool {
+    let Some(name) = text_field(reference, "name") else {
+        return false;
+    };
+    match text_field(reference, "namespace") {
+        Some(space) => known.contains(&(name, space)),
+        None => known.iter().any(|(known, _)| *known == name),
+    }
+}
+
+/// Changes the references of an object.
+fn refer(object: &Map, namespace: &str, before: &Referents) {
+    let kind = TypeMeta::of(object);
+    match (kind.group.as_str(), kind.kind.as_str()) {
+        ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
+            for subject in maps_of(object, "subjects") {
+                let is_default = text_field(&subject, "name").as_deref() == Some("default");
+                let is_account = text_field(&subject, "kind").as_deref() == Some("ServiceAccount");
+                if is_default || is_account && is_among(&subject, &before.accounts) {
+                    set(&subject, "namespace", namespace);
+                }
+            }
+        }
+        ("apiregistration.k8s.io", "APIService") => {
+            let spec = child(object, "spec");
+            set(&child(&spec, "service"), "namespace", namespace);
+        }
+        ("apiextensions.k8s.io", "CustomResourceDefinition") => {
+            let path = ["spec", "conversion", "webhook", "clientConfig", "service"];
+            let service = path
+                .iter()
+                .try_fold(object.clone(), |map, key| map_field(&map, key));
+            if let Some(service) = service.filter(|one| text_field(one, "namespace").is_some()) {
+                set(&service, "namespace", namespace);
+            }
+        }
+        (
+            "admissionregistration.k8s.io",
+            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
+        ) => {
+            for webhook in maps_of(object, "webhooks") {
+                let config = map_field(&webhook, "clientConfig");
+                let service = config.and_then(|config| map_field(&config, "service"));
+                if let Some(service) = service.filter(|one| is_among(one, &before.services)) {
+                    set(&service, "namespace", namespace);
+                }
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The map of a field, which is made where it is not there.
+fn child(map: &Map, key: &str) -> Map {
+    map_field(map, key).unwrap_or_else(|| {
+        let made = Map::dict();
+        set(map, key, Value::Map(made.clone()));
+        made
+    })
+}
+
+fn maps_of(map: &Map, key: &str) -> Vec<Map> {
+    let Some(Value::List(list)) = map.get_str(key) else {
+        return Vec::new();
+    };
+    let maps = list.iter().filter_map(|one| match one {
+        Value::Map(map) => Some(map.clone()),
+        _ => None,
+    });
+    maps.collect()
+}
