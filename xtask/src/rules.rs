@@ -13,7 +13,7 @@ use crate::run;
 
 const FOLDER: &str = "docs/behaviour";
 /// Where code and tests are. Generated and built files are not among them.
-const CODE: [&str; 22] = [
+const CODE: [&str; 27] = [
     "addon-controller",
     "api",
     "apiserver",
@@ -21,6 +21,7 @@ const CODE: [&str; 22] = [
     "cli",
     "config-policy-controller",
     "constraint-audit",
+    "doctor",
     "dryrun",
     "fleet",
     "framework-addon",
@@ -28,16 +29,20 @@ const CODE: [&str; 22] = [
     "gator",
     "go-compat",
     "lint",
+    "manifests",
+    "policy-generator",
     "propagator",
+    "report",
     "resolve",
     "runtime",
+    "suites",
     "template-reads",
     "templates-engine",
     "tests",
     "deploy",
     "xtask",
 ];
-const PREFIXES: &str = "PROP|FWK|CFG|ADDON|GK|TMPL|PLC|OP|CLI|DRY|RSV|LINT";
+const PREFIXES: &str = "PROP|FWK|CFG|ADDON|GK|TMPL|PLC|OP|CLI|DRY|RSV|LINT|GEN";
 
 /// A rule's identifier, with the number of a row where it is one of a table.
 type Rule = String;
