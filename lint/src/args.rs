@@ -18,7 +18,7 @@ pub enum FailOn {
 }
 
 /// What is linted.
-#[derive(clap::Args, Clone, Debug)]
+#[derive(clap::Args, Clone, Debug, Default)]
 #[command(after_help = "Examples:
   reeve lint policies/                    the files of a folder and of the folders in it
   reeve lint -o sarif policies/ > lint.sarif

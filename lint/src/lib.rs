@@ -21,4 +21,4 @@ mod sarif;
 
 pub use args::{Args, FailOn};
 pub use rules::{Level, RULES, Rule};
-pub use run::{Outcome, lint_text, run};
+pub use run::{Outcome, lint_named, lint_text, run};

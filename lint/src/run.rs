@@ -81,6 +81,19 @@ pub fn run(args: &Args) -> Outcome {
     }
 }
 
+/// Lints one text under a name. Returns what was found, as text, and the worst level of it.
+pub fn lint_named(name: &str, text: &str) -> (String, Option<Level>) {
+    let file = File::new(name.to_owned(), text.to_owned());
+    let all = findings(std::slice::from_ref(&file), &[], &Args::default());
+    let worst = all.iter().map(|finding| finding.rule.level).min();
+    let findings = Findings {
+        all,
+        files: vec![file.path],
+        fixed: 0,
+    };
+    (output::print(&findings, Output::Table), worst)
+}
+
 /// Lints and mends one text. Returns what remains, as text, and the mended text.
 pub fn lint_text(text: &str) -> (String, String) {
     let mut file = File::new(messages::STDIN.to_owned(), text.to_owned());

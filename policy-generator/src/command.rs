@@ -14,9 +14,11 @@ pub const PROGRAM: &str = "PolicyGenerator";
 
 const USAGE: &str = "Usage: PolicyGenerator [flags] <policy-generator-config-file>...\n";
 const FLAGS: &str = "Flags:
-      --debug     Print errors as a panic
-  -h, --help      Print the help message
-      --version   Print the version of the generator
+      --base-dir <dir>   The directory that the paths in the files are relative to (default: the working directory)
+      --debug            Print errors as a panic
+  -h, --help             Print the help message
+      --strict           Lint what is generated; an error prints nothing and ends with 2
+      --version          Print the version of the generator
 ";
 
 /// The environment of the process, as far as it matters.
@@ -48,6 +50,8 @@ pub struct Outcome {
     pub stderr: String,
     /// The exit code.
     pub code: u8,
+    /// `--strict`: what was generated is to be linted before it is printed.
+    pub is_strict: bool,
 }
 
 /// Runs the program with its arguments in a working directory. Nothing is written to the standard output if one file fails.
@@ -56,7 +60,7 @@ pub fn run(arguments: &[String], dir: &Path, environment: Environment) -> Outcom
         Ok(request) => request,
         Err(error) => return usage(2, Some(&error)),
     };
-    let (files, debug) = match request {
+    let (files, flags) = match request {
         Request::Help => return usage(0, None),
         Request::Version => {
             return Outcome {
@@ -67,16 +71,23 @@ pub fn run(arguments: &[String], dir: &Path, environment: Environment) -> Outcom
         Request::Files(files, _) if files.is_empty() => {
             return usage(2, Some(&format!("error: {}", messages::NO_CONFIG_FILES)));
         }
-        Request::Files(files, debug) => (files, debug),
+        Request::Files(files, flags) => (files, flags),
     };
     let switches = Switches {
         helm: environment.enable_helm,
         unrestricted: environment.disable_load_restrictors,
     };
-    let mut outcome = Outcome::default();
-    match generate_all(&files, dir, switches, &mut outcome.stderr) {
+    let mut outcome = Outcome {
+        is_strict: flags.strict,
+        ..Outcome::default()
+    };
+    let base = match flags.base_dir {
+        Some(base) => dir.join(base),
+        None => dir.to_owned(),
+    };
+    match generate_all(&files, (dir, &base), switches, &mut outcome.stderr) {
         Ok(output) => outcome.stdout = output,
-        Err(error) if debug => {
+        Err(error) if flags.debug => {
             let _ = writeln!(outcome.stderr, "panic: {error}");
             outcome.code = 2;
         }
@@ -88,13 +99,14 @@ pub fn run(arguments: &[String], dir: &Path, environment: Environment) -> Outcom
     outcome
 }
 
+/// Reads the files from the working directory; the paths in them are relative to the other one.
 fn generate_all(
     files: &[&str],
-    dir: &Path,
+    (dir, base): (&Path, &Path),
     switches: Switches,
     warnings: &mut String,
 ) -> Result<Vec<u8>, Error> {
-    let base = Base::new(dir)?;
+    let base = Base::new(base)?;
     let mut output = Vec::new();
     for file in files {
         let unreadable = |error: &std::io::Error| {
@@ -109,7 +121,7 @@ fn generate_all(
                 &messages::io(error),
             ))
         };
-        let text = std::fs::read(base.join(file)).map_err(|error| unreadable(&error))?;
+        let text = std::fs::read(dir.join(file)).map_err(|error| unreadable(&error))?;
         let prepared = Prepared::read(&text, &base)
             .map_err(|error| error.within(messages::in_configuration(file)))?;
         for warning in prepared.warnings() {
@@ -126,21 +138,37 @@ fn generate_all(
 enum Request<'a> {
     Help,
     Version,
-    /// Configuration files, and whether errors are panics.
-    Files(Vec<&'a str>, bool),
+    Files(Vec<&'a str>, Flags<'a>),
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Flags<'a> {
+    /// Errors are panics.
+    debug: bool,
+    strict: bool,
+    base_dir: Option<&'a str>,
 }
 
 fn parse(arguments: &[String]) -> Result<Request<'_>, String> {
     let mut files = Vec::new();
-    let mut debug = false;
+    let mut flags = Flags::default();
     let mut version = false;
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
         match argument {
             "--" => files.extend(rest.by_ref()),
             "--help" | "-h" => return Ok(Request::Help),
-            "--debug" | "--debug=true" => debug = true,
-            "--debug=false" => debug = false,
+            "--debug" | "--debug=true" => flags.debug = true,
+            "--debug=false" => flags.debug = false,
+            "--strict" | "--strict=true" => flags.strict = true,
+            "--strict=false" => flags.strict = false,
+            "--base-dir" => {
+                let dir = rest.next();
+                flags.base_dir = Some(dir.ok_or_else(|| messages::needs_argument(argument))?);
+            }
+            _ if argument.starts_with("--base-dir=") => {
+                flags.base_dir = argument.strip_prefix("--base-dir=");
+            }
             "--version" | "--version=true" => version = true,
             "--version=false" => version = false,
             "-" => files.push(argument),
@@ -162,7 +190,7 @@ fn parse(arguments: &[String]) -> Result<Request<'_>, String> {
     Ok(if version {
         Request::Version
     } else {
-        Request::Files(files, debug)
+        Request::Files(files, flags)
     })
 }
 
@@ -175,5 +203,6 @@ fn usage(code: u8, error: Option<&str>) -> Outcome {
         stdout: USAGE.into(),
         stderr,
         code,
+        ..Outcome::default()
     }
 }

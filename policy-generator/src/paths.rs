@@ -17,9 +17,10 @@ pub struct Base {
 impl Base {
     /// A working directory.
     pub fn new(dir: &Path) -> Result<Self, Error> {
-        let resolved = dir
-            .canonicalize()
-            .map_err(|error| Error::new(messages::unresolved_base(&messages::io(&error))))?;
+        let resolved = dir.canonicalize().map_err(|error| {
+            let dir = dir.display().to_string();
+            Error::new(messages::unresolved_base(&dir, &messages::io(&error)))
+        })?;
         Ok(Self {
             dir: dir.to_owned(),
             resolved,

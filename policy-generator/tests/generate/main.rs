@@ -133,6 +133,7 @@ fn gen_1_command_line_is_checked() {
         (vec![], "error: no policy generator config files provided\n"),
         (vec!["--foo"], "unknown flag: --foo\n"),
         (vec!["-d"], "unknown shorthand flag: 'd' in -d\n"),
+        (vec!["--base-dir"], "flag needs an argument: --base-dir\n"),
     ] {
         let outcome = dir.run(&arguments);
         assert_eq!(outcome.code, 2);
@@ -149,6 +150,40 @@ fn gen_1_command_line_is_checked() {
         let outcome = dir.run(&[file]);
         assert_eq!((outcome.code, outcome.stderr.as_str()), (1, error));
     }
+}
+
+#[test]
+fn gen_2_paths_are_relative_to_the_base_directory() {
+    let dir = Dir::new(&[
+        ("team/cm.yaml", CONFIG_MAP),
+        (
+            "generators/generator.yaml",
+            &one_policy("manifests:\n- path: cm.yaml"),
+        ),
+        ("outside.yaml", CONFIG_MAP),
+    ]);
+    for arguments in [
+        &["--base-dir", "team", "generators/generator.yaml"][..],
+        &["generators/generator.yaml", "--base-dir=team"],
+    ] {
+        let outcome = dir.run(arguments);
+        assert_eq!((outcome.code, outcome.stderr.as_str()), (0, ""));
+        assert!(!outcome.is_strict);
+    }
+    let without = dir.run(&["generators/generator.yaml"]);
+    assert_eq!(without.code, 1, "{without:?}");
+    let outside = one_policy("manifests:\n- path: ../outside.yaml");
+    dir.write("generators/generator.yaml", &outside);
+    let refused = dir.run(&["--base-dir=team", "generators/generator.yaml"]);
+    assert!(
+        refused
+            .stderr
+            .contains("is not in the same directory tree as the kustomization.yaml file"),
+        "{refused:?}"
+    );
+    let missing = dir.run(&["--base-dir=none", "generators/generator.yaml"]);
+    assert_eq!(missing.code, 1, "{missing:?}");
+    assert!(missing.stderr.contains("none"), "{missing:?}");
 }
 
 #[test]
