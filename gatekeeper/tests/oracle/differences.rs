@@ -63,7 +63,10 @@ fn object_name(input: &Input) -> String {
     let Input::Given(given) = input else {
         return String::new();
     };
-    let object = &given.object;
+    named(&given.object)
+}
+
+fn named(object: &serde_json::Value) -> String {
     format!(
         " {} {}",
         object["kind"].as_str().unwrap_or_default(),
@@ -109,12 +112,13 @@ fn without<'a>(all: &'a [Finding], others: &[Finding]) -> Vec<&'a Finding> {
 }
 
 fn shown(finding: &Finding) -> String {
-    let message: String = finding.msg.chars().take(300).collect();
-    let details = finding.details.to_string();
-    let details: String = details.chars().take(80).collect();
     format!(
-        "{} {} {:?} {message:?} {details}",
-        finding.constraint, finding.enforcement_action, finding.scoped_actions
+        "{} {} {:?} {:?} {}",
+        finding.constraint,
+        finding.enforcement_action,
+        finding.scoped_actions,
+        finding.msg,
+        finding.details
     )
 }
 
@@ -123,7 +127,7 @@ pub fn of_refusals(corpus: &Corpus) -> Vec<String> {
     let mut found = Vec::new();
     for (name, case, engines, outcome) in outcomes(corpus) {
         let engine = Engine::of_case(case, engines);
-        let templates = (0..).zip(engine.templates.iter().zip(&outcome.templates));
+        let templates = (0_usize..).zip(engine.templates.iter().zip(&outcome.templates));
         for (index, (ours, theirs)) in templates {
             let theirs = match compile_error(&name, case, outcome, index) {
                 Some(error) => error,
@@ -131,7 +135,8 @@ pub fn of_refusals(corpus: &Corpus) -> Vec<String> {
             };
             if ours.is_empty() != theirs.is_empty() {
                 found.push(format!(
-                    "{name}: templates[{index}]: {ours:?}, recorded {theirs:?}"
+                    "{name}: templates[{index}]{}: {ours:?}, recorded {theirs:?}",
+                    named(&case.templates[index])
                 ));
             }
         }
@@ -142,7 +147,8 @@ pub fn of_refusals(corpus: &Corpus) -> Vec<String> {
         for (index, (ours, theirs)) in constraints.enumerate() {
             if ours.is_empty() != theirs.is_empty() {
                 found.push(format!(
-                    "{name}: constraints[{index}]: {ours:?}, recorded {theirs:?}"
+                    "{name}: constraints[{index}]{}: {ours:?}, recorded {theirs:?}",
+                    named(&case.constraints[index])
                 ));
             }
         }
@@ -174,12 +180,16 @@ pub fn of_texts(corpus: &Corpus) -> Vec<String> {
             continue;
         }
         let engine = Engine::of_case(case, engines);
-        let pairs = engine.templates.iter().zip(&outcome.templates);
+        let templates = engine.templates.iter().zip(&outcome.templates);
         let constraints = engine.constraints.iter().zip(&outcome.constraints);
-        for (ours, theirs) in pairs.chain(constraints) {
+        let objects = case.templates.iter().chain(&case.constraints);
+        for (object, (ours, theirs)) in objects.zip(templates.chain(constraints)) {
             let both_refuse = !ours.is_empty() && !theirs.is_empty();
             if both_refuse && !ours.contains(theirs.trim()) {
-                found.push(format!("{name}:\n    {ours:?}\n    recorded {theirs:?}"));
+                found.push(format!(
+                    "{name}:{}: {ours:?}, recorded {theirs:?}",
+                    named(object)
+                ));
             }
         }
     }
