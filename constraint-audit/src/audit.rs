@@ -71,6 +71,7 @@ impl Audit {
             Work::Template(name) => self.template(&name).await,
             Work::Constraint(key) => self.constraint(&key).await,
             Work::Kinds => self.plan().await,
+            Work::Configuration => Ok(self.configuration_changed()),
             Work::Kind(kind) => Ok(self.list(&kind).await),
             Work::Inventory => Ok(self.inventory_changed()),
             Work::Status(key) => self.publish(&key).await,

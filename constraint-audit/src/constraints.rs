@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::error::AuditError;
 use crate::follow::{Change, follow};
+use crate::messages;
 use crate::resources::{self, is_terminating, loaded, name_of};
 use crate::state::{Audit, ConstraintWatch, PLAN_WINDOW, Work};
 
@@ -31,8 +32,8 @@ async fn watch(audit: Arc<Audit>, kind: String) {
                 constraints.insert(key.clone(), Arc::new(object));
                 key
             }
-            Change::Gone(name) => {
-                let key = key_of(name);
+            Change::Gone(gone) => {
+                let key = key_of(gone.name);
                 constraints.remove(&key);
                 key
             }
@@ -58,20 +59,25 @@ impl Audit {
         // No status is written before the next plan has seen the constraint.
         self.unplanned.lock().insert(key.clone());
         self.results.lock().forget_constraint(key);
-        let added = {
+        let error = {
             let mut engine = self.engine.write();
             let added = engine.add_constraint(&object);
             self.mark_matched_kinds_in(&engine, key);
-            added
+            let loaded = engine.constraint(key);
+            match added {
+                Err(error) => Some(messages::not_cached(&error)),
+                Ok(_) => loaded
+                    .and_then(|one| one.enforcement.unsupported())
+                    .map(|reason| messages::not_enforceable(&reason)),
+            }
         };
-        match added {
-            Ok(_) => {
+        match error {
+            None => {
                 self.queue.add_after(Work::Kinds, PLAN_WINDOW);
             }
-            Err(error) => {
+            Some(error) => {
                 self.unload_constraint(key);
-                self.write_constraint_error(&object, &error.to_string())
-                    .await?;
+                self.write_constraint_error(&object, &error).await?;
             }
         }
         self.loaded_constraints.lock().insert(key.clone(), now);
@@ -99,8 +105,7 @@ impl Audit {
                 "constraintUID": object["metadata"]["uid"],
                 "observedGeneration": object["metadata"]["generation"],
                 "operations": ["audit", "status"],
-                "enforced": false,
-                "errors": [{"code": "ingest_error", "message": message}],
+                "errors": [{"code": "", "message": message}],
             }],
             "violations": null,
             "totalViolations": null,

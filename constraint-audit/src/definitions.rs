@@ -8,7 +8,7 @@ use kube::Client;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use reeve_api::names::{CONSTRAINT_TEMPLATES_CRD, MANAGED_BY_LABEL, MANAGED_BY_REEVE};
 use reeve_gatekeeper::template::{self, ConstraintTemplate};
-use reeve_runtime::object::StatusReason;
+use reeve_runtime::object::{StatusReason, status_message};
 use serde_json::{Value, json};
 
 use crate::error::AuditError;
@@ -16,6 +16,8 @@ use crate::resources;
 
 const FIELD_MANAGER: &str = "reeve-constraint-audit";
 const RETRY: Duration = Duration::from_secs(5);
+/// Gatekeeper's own: an owner reference of another version would be another owner.
+const OWNER_VERSION: &str = "templates.gatekeeper.sh/v1beta1";
 
 /// Creates the kind of constraint templates, unless it is there. Tries until it is.
 pub(crate) async fn install(client: &Client) {
@@ -67,13 +69,13 @@ pub(crate) async fn apply_kind(
     client: &Client,
     template: &ConstraintTemplate,
     object: &Value,
-) -> Result<(), AuditError> {
+) -> Result<(), KindError> {
     let api: Api<CustomResourceDefinition> = Api::all(client.clone());
     let mut crd = template::crd(template);
     crd["metadata"]["labels"][MANAGED_BY_LABEL] = json!(MANAGED_BY_REEVE);
     // The kind goes with its template.
     crd["metadata"]["ownerReferences"] = json!([{
-        "apiVersion": object["apiVersion"],
+        "apiVersion": OWNER_VERSION,
         "kind": "ConstraintTemplate",
         "name": template.name,
         "uid": object["metadata"]["uid"],
@@ -84,10 +86,30 @@ pub(crate) async fn apply_kind(
         .as_str()
         .unwrap_or_default()
         .to_owned();
+    // Without what is no member of a schema: the API server would refuse it, and Gatekeeper does not pass it on.
+    let mut typed: CustomResourceDefinition =
+        serde_json::from_value(crd).map_err(|error| KindError::Refused(error.to_string()))?;
+    typed.status = None;
     let params = PatchParams::apply(FIELD_MANAGER).force();
-    let applied = api.patch(&name, &params, &Patch::Apply(&crd)).await;
-    applied.map_err(AuditError::new(format!("apply CRD {name}")))?;
-    served(client, &template.kind).await
+    let applied = api.patch(&name, &params, &Patch::Apply(&typed)).await;
+    match applied {
+        Err(error) if StatusReason::of(&error) == StatusReason::Invalid => {
+            return Err(KindError::Refused(status_message(&error)));
+        }
+        applied => applied.map_err(AuditError::new(format!("apply CRD {name}")))?,
+    };
+    Ok(served(client, &template.kind).await?)
+}
+
+/// Why the kind of a template's constraints is not there.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum KindError {
+    /// It is the template's fault: it is no kind.
+    #[error("{0}")]
+    Refused(String),
+    /// To be tried again.
+    #[error(transparent)]
+    Request(#[from] AuditError),
 }
 
 /// Waits a moment until the API server serves the constraints of a kind.

@@ -1,21 +1,22 @@
-//! Follows the objects of a cluster-scoped kind, by name.
+//! Follows the objects of a kind.
 
 use std::collections::HashSet;
 
 use futures::StreamExt as _;
 use kube::Client;
 use kube::core::ApiResource;
+use reeve_runtime::object::ObjectKey;
 use reeve_runtime::object_stream::{self, ObjectEvent};
 use serde_json::Value;
 
-use crate::resources::{PAGE, name_of};
+use crate::resources::{PAGE, key_of};
 
 /// What has become of an object.
 pub(crate) enum Change {
     /// It is listed, created or changed.
     Present(Value),
-    /// The object of this name was deleted, maybe while nothing was watched.
-    Gone(String),
+    /// The object was deleted, maybe while nothing was watched.
+    Gone(ObjectKey),
     /// All objects that there are have been handed on.
     Synced,
 }
@@ -34,30 +35,30 @@ pub(crate) async fn follow(
         match event {
             Ok(ObjectEvent::Listing) => listed.clear(),
             Ok(ObjectEvent::Listed(object)) => {
-                listed.insert(name_of(&object));
-                known.insert(name_of(&object));
+                listed.insert(key_of(&object));
+                known.insert(key_of(&object));
                 on_change(Change::Present(object));
             }
             Ok(ObjectEvent::Applied(object)) => {
-                known.insert(name_of(&object));
+                known.insert(key_of(&object));
                 on_change(Change::Present(object));
             }
             Ok(ObjectEvent::Synced) => {
-                let gone: Vec<String> = known.difference(&listed).cloned().collect();
+                let gone: Vec<ObjectKey> = known.difference(&listed).cloned().collect();
                 known = std::mem::take(&mut listed);
-                for name in gone {
-                    on_change(Change::Gone(name));
+                for key in gone {
+                    on_change(Change::Gone(key));
                 }
                 on_change(Change::Synced);
             }
             Ok(ObjectEvent::Deleted(key)) => {
-                known.remove(&key.name);
-                on_change(Change::Gone(key.name));
+                known.remove(&key);
+                on_change(Change::Gone(key));
             }
             Ok(ObjectEvent::Undecodable(key)) => {
                 tracing::error!(kind, name = key.name, "cannot decode object");
                 // It is there: what is known of it stays.
-                listed.insert(key.name);
+                listed.insert(key);
             }
             Err(error) => tracing::warn!(kind, %error, "watch failed"),
         }

@@ -1,27 +1,36 @@
 //! The inventory of referential constraints: objects of the kinds that their templates ask for.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use reeve_gatekeeper::audit::ResourceKind;
 use reeve_gatekeeper::client::Client as Engine;
+use reeve_gatekeeper::configuration::Process;
 use reeve_gatekeeper::constraint::Constraint;
 use reeve_gatekeeper::inventory::InventoryKey;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Action;
 use serde_json::Value;
 
-use crate::state::{Audit, Entry, KindWatch, Work};
+use crate::configuration::Effect;
+use crate::resources::key_of;
+use crate::state::{Audit, Entry, KindWatch, ServedKinds, Work};
 
 /// Changes within this time are one review of what referential constraints match.
 const WINDOW: Duration = Duration::from_secs(1);
 
-/// The served kinds that templates with constraints ask for.
-pub(crate) fn kinds(engine: &Engine, served: &[ResourceKind]) -> Vec<ResourceKind> {
-    let used = engine
+/// The served kinds that templates with constraints ask for, and those that the configuration names if a template reads any.
+pub(crate) fn kinds(engine: &Engine, served: &ServedKinds, effect: &Effect) -> Vec<ResourceKind> {
+    let used: Vec<_> = engine
         .templates()
-        .filter(|template| engine.constraints().any(|one| one.kind == template.kind));
+        .filter(|template| engine.is_referential(&template.kind))
+        .filter(|template| engine.constraints().any(|one| one.kind == template.kind))
+        .collect();
+    if used.is_empty() {
+        return Vec::new();
+    }
     let requirements: Vec<_> = used
+        .iter()
         .flat_map(|one| engine.sync_requirements(&one.kind))
         .collect();
     let is_asked_for = |kind: &&ResourceKind| {
@@ -32,17 +41,20 @@ pub(crate) fn kinds(engine: &Engine, served: &[ResourceKind]) -> Vec<ResourceKin
                 && has(&one.kinds, &kind.kind)
         })
     };
-    served.iter().filter(is_asked_for).cloned().collect()
-}
-
-fn key_of(object: &Value) -> ObjectKey {
-    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
-    ObjectKey::new(text("namespace"), text("name"))
+    let preferred = served.preferred.iter().map(|one| &one.kind);
+    let others = served.others.iter().map(|one| &one.kind);
+    let asked_for = preferred.clone().filter(is_asked_for);
+    let synced = preferred.chain(others).filter(|kind| effect.syncs(kind));
+    let all: HashSet<&ResourceKind> = asked_for.chain(synced).collect();
+    all.into_iter().cloned().collect()
 }
 
 impl Audit {
-    /// Puts an object into the inventory.
+    /// Puts an object into the inventory, unless the configuration leaves it out.
     pub(crate) fn feed_inventory(&self, kind: &ResourceKind, object: &Value) {
+        if self.effect().excludes(Process::Sync, object) {
+            return;
+        }
         let version = object["metadata"]["resourceVersion"].as_str();
         let entry = Entry {
             version: version.unwrap_or_default().to_owned(),
@@ -120,8 +132,19 @@ impl Audit {
     /// Whether all kinds of the inventory have been listed.
     pub(crate) fn is_inventory_complete(&self) -> bool {
         let watches = self.kind_watches.lock();
-        let mut feeding = watches.values().filter(|watch| watch.feeds_inventory);
+        let mut feeding = watches
+            .values()
+            .filter(|watch| watch.duties.feeds_inventory);
         feeding.all(KindWatch::is_complete)
+    }
+
+    /// The kinds of the inventory.
+    pub(crate) fn feeding_kinds(&self) -> HashSet<ResourceKind> {
+        let watches = self.kind_watches.lock();
+        let feeding = watches
+            .iter()
+            .filter(|(_, watch)| watch.duties.feeds_inventory);
+        feeding.map(|(kind, _)| kind.clone()).collect()
     }
 
     /// Lists again what referential constraints match.

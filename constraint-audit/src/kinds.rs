@@ -5,7 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::Api;
-use kube::discovery::{ApiGroup, Discovery, verbs};
+use kube::core::ApiResource;
+use kube::discovery::{ApiCapabilities, ApiGroup, Discovery, verbs};
 use reeve_gatekeeper::audit::{ResourceKind, kinds_to_list};
 use reeve_gatekeeper::constraint::Constraint;
 use reeve_runtime::CancellationToken;
@@ -15,7 +16,7 @@ use reeve_runtime::watch::Watch;
 
 use crate::error::AuditError;
 use crate::inventory;
-use crate::state::{Audit, Served, Work};
+use crate::state::{Audit, Duties, Served, ServedKinds, Work};
 
 /// Discovery shows a new kind a moment after its definition.
 const DISCOVERY_WINDOW: Duration = Duration::from_millis(500);
@@ -53,31 +54,46 @@ impl Audit {
         } else {
             Arc::default()
         };
-        let all: Vec<ResourceKind> = served.iter().map(|one| one.kind.clone()).collect();
+        self.follow_configuration(&served.preferred).await;
+        let effect = self.effect();
+        let preferred = served.preferred.iter();
+        let all: Vec<ResourceKind> = preferred.map(|one| one.kind.clone()).collect();
         let (audited, inventory, constraints) = {
             let engine = self.engine.read();
-            let audited = kinds_to_list(engine.constraints(), &all);
+            let audited = kinds_to_list(engine.constraints(), &all, &effect.expansion);
             let constraints: Vec<_> = engine.constraints().map(Constraint::key).collect();
-            (audited, inventory::kinds(&engine, &all), constraints)
+            let inventory = inventory::kinds(&engine, &served, &effect);
+            (audited, inventory, constraints)
         };
-        let wanted: HashSet<&ResourceKind> = audited.iter().chain(&inventory).collect();
+        let audited: HashSet<&ResourceKind> = audited.iter().collect();
         let inventory: HashSet<&ResourceKind> = inventory.iter().collect();
+        let is_wanted = |kind: &ResourceKind| audited.contains(kind) || inventory.contains(kind);
         let (mut dropped, mut unfed) = (Vec::new(), Vec::new());
         self.kind_watches.lock().retain(|kind, watch| {
-            if watch.feeds_inventory && !inventory.contains(kind) {
+            if watch.duties.feeds_inventory && !inventory.contains(kind) {
                 unfed.push(kind.clone());
             }
-            if !wanted.contains(kind) {
-                dropped.push(kind.clone());
+            if !is_wanted(kind) {
+                dropped.push((kind.clone(), watch.duties));
             }
-            wanted.contains(kind)
+            is_wanted(kind)
         });
-        for one in served.iter().filter(|one| wanted.contains(&one.kind)) {
+        let all = served.preferred.iter().chain(&served.others);
+        for one in all.filter(|one| is_wanted(&one.kind)) {
+            let duties = Duties {
+                is_audited: audited.contains(&one.kind),
+                feeds_inventory: inventory.contains(&one.kind),
+            };
             // Before the statuses are due: a kind that is not listed yet keeps them back.
-            self.start_unless_current(one, inventory.contains(&one.kind));
+            self.start_unless_current(one, duties);
         }
-        for kind in &dropped {
-            self.results.lock().forget_kind(kind);
+        for (kind, duties) in &dropped {
+            let mut results = self.results.lock();
+            if duties.is_audited {
+                results.forget_kind(kind);
+            } else {
+                results.listed(kind);
+            }
         }
         for kind in &unfed {
             self.forget_inventory(kind);
@@ -91,8 +107,8 @@ impl Audit {
         Ok(Action::AwaitChange)
     }
 
-    /// What the API server lists and watches, in preferred versions.
-    pub(crate) async fn served(&self) -> Result<Arc<Vec<Served>>, AuditError> {
+    /// What the API server lists and watches.
+    pub(crate) async fn served(&self) -> Result<Arc<ServedKinds>, AuditError> {
         if let Some(served) = &*self.served.lock() {
             return Ok(Arc::clone(served));
         }
@@ -100,22 +116,37 @@ impl Audit {
         let discovery = discovery.run_aggregated().await;
         let discovery =
             discovery.map_err(AuditError::new("discover the kinds of the API server"))?;
-        let resources = discovery.groups().flat_map(ApiGroup::recommended_resources);
-        let served = resources
-            .filter(|(_, capabilities)| {
-                capabilities.supports_operation(verbs::LIST)
-                    && capabilities.supports_operation(verbs::WATCH)
-            })
-            .map(|(resource, _)| Served {
-                kind: ResourceKind {
-                    group: resource.group.clone(),
-                    version: resource.version.clone(),
-                    kind: resource.kind.clone(),
-                },
-                resource,
-            });
-        let served = Arc::new(served.collect::<Vec<_>>());
+        let preferred: Vec<Served> = discovery
+            .groups()
+            .flat_map(ApiGroup::recommended_resources)
+            .filter_map(watched)
+            .collect();
+        let all = discovery.groups().flat_map(|group| {
+            let versions = group.versions();
+            versions.flat_map(|version| group.versioned_resources(version))
+        });
+        let is_preferred: HashSet<&ResourceKind> = preferred.iter().map(|one| &one.kind).collect();
+        let others = all
+            .filter_map(watched)
+            .filter(|one| !is_preferred.contains(&one.kind))
+            .collect();
+        let served = Arc::new(ServedKinds { preferred, others });
         *self.served.lock() = Some(Arc::clone(&served));
         Ok(served)
     }
+}
+
+/// A discovered resource, if it can be listed and watched.
+fn watched((resource, capabilities): (ApiResource, ApiCapabilities)) -> Option<Served> {
+    let is_watched = [verbs::LIST, verbs::WATCH]
+        .iter()
+        .all(|verb| capabilities.supports_operation(verb));
+    is_watched.then(|| Served {
+        kind: ResourceKind {
+            group: resource.group.clone(),
+            version: resource.version.clone(),
+            kind: resource.kind.clone(),
+        },
+        resource,
+    })
 }

@@ -4,11 +4,12 @@
 //!
 //! [`templates`] and [`constraints`] load the engine from what they [`follow`]. [`kinds`] decides which kinds are audited; each of them
 //! has one stream ([`objects`]): every listed or changed object is reviewed by all constraints and dropped, and only its violations are
-//! kept ([`results`]). [`publish`] writes the status of a constraint when its violations have changed. Nothing is listed again in
+//! kept ([`results`]). What is made of an object by [`configuration`] is reviewed with it. [`publish`] writes the status of a constraint when its violations have changed. Nothing is listed again in
 //! intervals: only a change of a constraint, of its template, of a Namespace that it selects by, or of the inventory of a referential
 //! one lists kinds again. [`live`] hands the cluster over to a real Gatekeeper.
 
 mod audit;
+mod configuration;
 mod constraints;
 mod definitions;
 mod error;

@@ -1,8 +1,25 @@
 //! The texts of the audit that a user can see.
 
+use std::fmt::Display;
+
 /// A flag names no mode.
 pub(crate) fn unknown_mode(text: &str) -> String {
     format!("{text:?} is no mode of constraint audit: use off, relay, auto or materialised")
+}
+
+/// A constraint is not valid.
+pub(crate) fn not_cached(reason: &impl Display) -> String {
+    format!("could not cache constraint: {reason}")
+}
+
+/// Nobody enforces what a constraint asks for.
+pub(crate) fn not_enforceable(reason: &str) -> String {
+    format!("could not validate enforcement actions: {reason}")
+}
+
+/// The API server refuses the kind of a template's constraints.
+pub(crate) fn refused_definition(reason: &str) -> String {
+    format!("Could not create CRD: {reason}")
 }
 
 /// The API server refused to list a kind.

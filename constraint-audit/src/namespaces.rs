@@ -19,7 +19,7 @@ pub(crate) async fn watch(audit: &Arc<Audit>) {
     let kind = ApiResource::from_gvk_with_plural(&kind, "namespaces");
     let on_change = |change| match change {
         Change::Present(object) => audit.namespace(object),
-        Change::Gone(name) => audit.engine.write().remove_namespace(&name),
+        Change::Gone(key) => audit.engine.write().remove_namespace(&key.name),
         Change::Synced => {
             audit.namespaces_synced.send_replace(true);
         }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use kube::runtime::watcher;
 use reeve_gatekeeper::audit::{Resource, ResourceKind};
-use reeve_gatekeeper::client::ConstraintKey;
+use reeve_gatekeeper::client::{ConstraintKey, Violation};
+use reeve_gatekeeper::configuration::Process;
 use reeve_gatekeeper::enforcement::EnforcementPoint;
 use reeve_gatekeeper::matching::Source;
 use reeve_gatekeeper::review::Review;
@@ -16,9 +17,10 @@ use reeve_runtime::queue::Action;
 use serde_json::Value;
 use tokio::sync::watch;
 
+use crate::configuration::Effect;
 use crate::messages;
 use crate::resources::PAGE;
-use crate::state::{Audit, KindWatch, Served, Work};
+use crate::state::{Audit, Duties, KindWatch, Served, Work};
 
 /// Changes within this time are one status.
 const STATUS_WINDOW: Duration = Duration::from_millis(100);
@@ -27,17 +29,16 @@ const LIST_TIMEOUT: Duration = Duration::from_mins(5);
 
 impl Audit {
     /// Starts the stream of a kind, in place of one that is outdated or does not do what is asked for.
-    pub(crate) fn start_unless_current(self: &Arc<Self>, served: &Served, feeds_inventory: bool) {
+    pub(crate) fn start_unless_current(self: &Arc<Self>, served: &Served, duties: Duties) {
         let kind = &served.kind;
         let mut watches = self.kind_watches.lock();
-        let is_current =
-            |watch: &KindWatch| !watch.is_outdated && watch.feeds_inventory == feeds_inventory;
+        let is_current = |watch: &KindWatch| !watch.is_outdated && watch.duties == duties;
         if watches.get(kind).is_some_and(is_current) {
             return;
         }
         let (done, listed) = watch::channel(false);
-        let work = review_all(Arc::clone(self), served.clone(), feeds_inventory, done);
-        let started = KindWatch::new(tokio::spawn(work), listed, feeds_inventory);
+        let work = review_all(Arc::clone(self), served.clone(), duties, done);
+        let started = KindWatch::new(tokio::spawn(work), listed, duties);
         watches.insert(kind.clone(), started);
         self.queue.add(Work::Kind(kind.clone()));
     }
@@ -53,11 +54,12 @@ impl Audit {
         Action::AwaitChange
     }
 
-    /// Enqueues the statuses of all constraints that match a kind.
-    fn enqueue_matching(&self, kind: &ResourceKind) {
-        let engine = self.engine.read();
+    /// Enqueues the statuses of all constraints that match a kind, or that wait for it as one of the inventory.
+    fn enqueue_matching(&self, kind: &ResourceKind, duties: Duties) {
+        let (engine, effect) = (self.engine.read(), self.effect());
         for constraint in engine.constraints() {
-            if constraint.matches.matches_kind(&kind.group, &kind.kind) {
+            let waits = duties.feeds_inventory && engine.is_referential(&constraint.kind);
+            if waits || effect.concerns(constraint, kind) {
                 self.queue.add(Work::Status(constraint.key()));
             }
         }
@@ -69,29 +71,48 @@ impl Audit {
         }
     }
 
+    /// Reviews an object, and what is made of it, unless the configuration leaves it out.
     fn review(&self, object: Value) {
+        let effect = self.effect();
+        if effect.excludes(Process::Audit, &object) {
+            return;
+        }
         let resource = Resource::of(&object);
-        let too_slow = self.results.lock().too_slow();
-        let violations = {
-            let engine = self.engine.read();
-            Review::of_object(object).map(|review| {
-                let review = review.with_source(Source::Original);
-                engine.review_by(&review, EnforcementPoint::Audit, |one| {
-                    too_slow.is_empty() || !too_slow.contains(&one.key())
-                })
-            })
-        };
-        match violations {
+        match self.violations(object, &effect) {
             Ok(violations) => {
                 let changed = self.results.lock().set(&resource, violations);
                 self.enqueue_changed(changed);
             }
             Err(error) => {
                 let (kind, name) = (&resource.kind, &resource.name);
-                tracing::warn!(kind, name, %error, "cannot review object");
+                tracing::warn!(kind, name, error, "cannot review object");
                 self.results.lock().fail(resource);
             }
         }
+    }
+
+    fn violations(&self, object: Value, effect: &Effect) -> Result<Vec<Violation>, String> {
+        let too_slow = self.results.lock().too_slow();
+        let made = if effect.expansion.is_empty() {
+            Vec::new()
+        } else {
+            let made = effect.expansion.expand(&object);
+            made.map_err(|error| error.to_string())?
+        };
+        let engine = self.engine.read();
+        let review = |object: Value, source: Source| -> Result<Vec<Violation>, String> {
+            let review = Review::of_object(object).map_err(|error| error.to_string())?;
+            let review = review.with_source(source);
+            Ok(engine.review_by(&review, EnforcementPoint::Audit, |one| {
+                too_slow.is_empty() || !too_slow.contains(&one.key())
+            }))
+        };
+        let mut violations = review(object, Source::Original)?;
+        for resultant in made {
+            let found = review(resultant.object.clone(), Source::Generated)?;
+            violations.extend(resultant.attribute(found));
+        }
+        Ok(violations)
     }
 }
 
@@ -99,7 +120,7 @@ impl Audit {
 async fn review_all(
     audit: Arc<Audit>,
     Served { kind, resource }: Served,
-    feeds_inventory: bool,
+    duties: Duties,
     done: watch::Sender<bool>,
 ) {
     let events = object_stream::stream(audit.client.clone(), resource, PAGE);
@@ -119,18 +140,25 @@ async fn review_all(
                 audit.begin_listing(&kind);
             }
             Ok(ObjectEvent::Listed(object) | ObjectEvent::Applied(object)) => {
-                if feeds_inventory {
+                if duties.feeds_inventory {
                     audit.feed_inventory(&kind, &object);
                 }
-                audit.review(object);
+                if duties.is_audited {
+                    audit.review(object);
+                }
                 // A list is much work: others go on meanwhile.
                 tokio::task::yield_now().await;
             }
             Ok(ObjectEvent::Synced) => {
-                audit.results.lock().end_pass(&kind, pass);
+                if duties.is_audited {
+                    audit.results.lock().end_pass(&kind, pass);
+                } else {
+                    // Another version of the kind may be audited.
+                    audit.results.lock().listed(&kind);
+                }
                 audit.drop_unlisted(&kind);
                 done.send_replace(true);
-                audit.enqueue_matching(&kind);
+                audit.enqueue_matching(&kind, duties);
             }
             Ok(ObjectEvent::Deleted(key)) => {
                 audit.delete_from_inventory(&kind, &key);
@@ -140,14 +168,14 @@ async fn review_all(
             Ok(ObjectEvent::Undecodable(key)) => {
                 audit.keep_in_inventory(&kind, &key);
                 audit.results.lock().fail(identity(key));
-                audit.enqueue_matching(&kind);
+                audit.enqueue_matching(&kind, duties);
             }
             Err(watcher::Error::InitialListFailed(error)) => {
                 let reason = messages::refused(&kind.kind, &status_message(&error));
                 tracing::warn!(kind = kind.kind, reason, "cannot list");
                 audit.results.lock().refuse(&kind, reason);
                 done.send_replace(true);
-                audit.enqueue_matching(&kind);
+                audit.enqueue_matching(&kind, duties);
             }
             Err(error) => tracing::debug!(kind = kind.kind, %error, "watch interrupted"),
         }

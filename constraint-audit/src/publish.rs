@@ -3,7 +3,7 @@
 use jiff::{Timestamp, Unit};
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
 use kube::core::ApiResource;
-use reeve_gatekeeper::audit::Auditor;
+use reeve_gatekeeper::audit::{Auditor, ResourceKind};
 use reeve_gatekeeper::client::ConstraintKey;
 use reeve_runtime::object::not_found_as_none;
 use reeve_runtime::queue::Action;
@@ -60,20 +60,25 @@ impl Audit {
         }
         let engine = self.engine.read();
         let constraint = engine.constraint(key)?;
-        let matches = |group: &str, kind: &str| constraint.matches.matches_kind(group, kind);
+        let effect = self.effect();
+        let is_referential = engine.is_referential(&key.kind);
+        let is_audited = |kind: &ResourceKind| effect.concerns(constraint, kind);
         let is_complete = {
             let watches = self.kind_watches.lock();
             let mut audited = watches
                 .iter()
-                .filter(|(kind, _)| matches(&kind.group, &kind.kind));
+                .filter(|(kind, watch)| watch.duties.is_audited && is_audited(kind));
             audited.all(|(_, watch)| watch.is_complete())
         };
-        let waits_for_inventory = engine.is_referential(&key.kind) && !self.is_inventory_complete();
+        let waits_for_inventory = is_referential && !self.is_inventory_complete();
         if !is_complete || waits_for_inventory {
             return None;
         }
         let limit = self.options.violations_limit;
-        let audit = self.results.lock().audit(key, limit, matches);
+        let feeding = self.feeding_kinds();
+        let audit = self.results.lock().audit(key, limit, |kind| {
+            is_audited(kind) || is_referential && feeding.contains(kind)
+        });
         let auditor = Auditor {
             id: self.options.id.clone(),
             constraint_uid: text(&object["metadata"]["uid"]),

@@ -2,6 +2,7 @@
 
 use kube::core::{ApiResource, GroupVersionKind};
 use reeve_gatekeeper::{CONSTRAINT_GROUP, TEMPLATE_GROUP};
+use reeve_runtime::object::ObjectKey;
 use serde_json::Value;
 
 /// How many objects of a list are in memory at once.
@@ -19,6 +20,12 @@ pub(crate) fn constraints(kind: &str) -> ApiResource {
 pub(crate) fn name_of(object: &Value) -> String {
     let name = object["metadata"]["name"].as_str();
     name.unwrap_or_default().to_owned()
+}
+
+/// Namespace and name of an object.
+pub(crate) fn key_of(object: &Value) -> ObjectKey {
+    let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+    ObjectKey::new(text("namespace"), text("name"))
 }
 
 /// The resource of constraint templates.

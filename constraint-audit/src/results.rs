@@ -41,7 +41,7 @@ impl Results {
 
     /// Removes what earlier passes have found about objects of a kind. Returns the constraints whose violations have changed.
     pub(crate) fn end_pass(&mut self, kind: &ResourceKind, pass: u64) -> HashSet<ConstraintKey> {
-        self.refused.remove(kind);
+        self.listed(kind);
         self.failed
             .retain(|resource, seen| !is_of(resource, kind) || *seen >= pass);
         let stale: Vec<Resource> = self
@@ -129,6 +129,11 @@ impl Results {
         self.refused.insert(kind.clone(), reason);
     }
 
+    /// A kind can be listed.
+    pub(crate) fn listed(&mut self, kind: &ResourceKind) {
+        self.refused.remove(kind);
+    }
+
     /// Forgets the objects of a kind. Returns the constraints whose violations have changed.
     pub(crate) fn forget_kind(&mut self, kind: &ResourceKind) -> HashSet<ConstraintKey> {
         let pass = self.begin_pass();
@@ -157,12 +162,12 @@ impl Results {
         }
     }
 
-    /// The audit of a constraint, whose kinds `matches` names.
+    /// The audit of a constraint, which `concerns` kinds.
     pub(crate) fn audit(
         &self,
         key: &ConstraintKey,
         limit: usize,
-        matches: impl Fn(&str, &str) -> bool,
+        concerns: impl Fn(&ResourceKind) -> bool,
     ) -> ConstraintAudit {
         let mut audit = ConstraintAudit::new(limit);
         for (resource, found) in self.by_constraint.get(key).into_iter().flatten() {
@@ -170,8 +175,8 @@ impl Results {
                 audit.add(resource, violation);
             }
         }
-        let failed = self.failed.keys();
-        for _ in failed.filter(|one| matches(&one.group, &one.kind)) {
+        let failed = self.failed.keys().map(kind_of);
+        for _ in failed.filter(|kind| concerns(kind)) {
             audit.add_failed_object();
         }
         if self
@@ -182,7 +187,7 @@ impl Results {
             audit.add_error(messages::TOO_SLOW.to_owned());
         }
         for (kind, reason) in &self.refused {
-            if matches(&kind.group, &kind.kind) {
+            if concerns(kind) {
                 audit.add_unlisted_kind(reason);
             }
         }
@@ -204,6 +209,14 @@ impl Results {
                 self.by_constraint.remove(key);
             }
         }
+    }
+}
+
+fn kind_of(resource: &Resource) -> ResourceKind {
+    ResourceKind {
+        group: resource.group.clone(),
+        version: resource.version.clone(),
+        kind: resource.kind.clone(),
     }
 }
 
@@ -254,7 +267,7 @@ mod tests {
     }
 
     fn total(results: &Results, name: &str) -> usize {
-        results.audit(&key(name), 20, |_, _| true).total()
+        results.audit(&key(name), 20, |_| true).total()
     }
 
     #[test]
@@ -314,7 +327,7 @@ mod tests {
         let mut results = Results::default();
         results.refuse(&pods(), "Pod: forbidden".to_owned());
         results.fail(pod("odd"));
-        let audit = |matches: bool| results.audit(&key("a"), 20, |_, _| matches).incomplete();
+        let audit = |matches: bool| results.audit(&key("a"), 20, |_| matches).incomplete();
         assert_eq!(audit(true).len(), 2);
         assert!(audit(false).is_empty());
     }

@@ -19,6 +19,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::Options;
+use crate::configuration::Configuration;
 use crate::resources::Loaded;
 use crate::results::Results;
 
@@ -34,6 +35,8 @@ pub(crate) enum Work {
     Constraint(ConstraintKey),
     /// Decide which kinds are audited.
     Kinds,
+    /// Gatekeeper's own configuration has changed.
+    Configuration,
     /// Wait until a kind is listed, and all of its objects are reviewed.
     Kind(ResourceKind),
     /// Review everything that referential constraints match: the inventory has changed.
@@ -61,10 +64,20 @@ pub(crate) struct Audit {
     /// The audited kinds.
     pub(crate) kind_watches: Mutex<HashMap<ResourceKind, KindWatch>>,
     /// What the API server serves; absent when that may have changed.
-    pub(crate) served: Mutex<Option<Arc<Vec<Served>>>>,
+    pub(crate) served: Mutex<Option<Arc<ServedKinds>>>,
     pub(crate) namespaces_synced: watch::Sender<bool>,
+    pub(crate) configuration: Mutex<Configuration>,
     /// The objects in the inventory, by kind.
     pub(crate) inventory: Mutex<HashMap<ResourceKind, HashMap<ObjectKey, Entry>>>,
+}
+
+/// The kinds that the API server serves.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct ServedKinds {
+    /// In their preferred versions.
+    pub(crate) preferred: Vec<Served>,
+    /// In all other versions.
+    pub(crate) others: Vec<Served>,
 }
 
 /// A kind that the API server serves.
@@ -97,27 +110,31 @@ impl ConstraintWatch {
     }
 }
 
+/// What is done with the objects of a kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Duties {
+    /// They are reviewed.
+    pub(crate) is_audited: bool,
+    /// They are put into the inventory.
+    pub(crate) feeds_inventory: bool,
+}
+
 /// The stream of a kind; it ends when this is dropped.
 pub(crate) struct KindWatch {
     _task: AbortOnDropHandle<()>,
     listed: watch::Receiver<bool>,
-    /// Whether it puts the objects into the inventory.
-    pub(crate) feeds_inventory: bool,
+    pub(crate) duties: Duties,
     /// What was reviewed is of constraints or Namespaces that have changed: the kind is to be listed again.
     pub(crate) is_outdated: bool,
 }
 
 impl KindWatch {
     /// The stream that a task is; `listed` is set once all objects were reviewed, or cannot be listed.
-    pub(crate) fn new(
-        task: JoinHandle<()>,
-        listed: watch::Receiver<bool>,
-        feeds_inventory: bool,
-    ) -> Self {
+    pub(crate) fn new(task: JoinHandle<()>, listed: watch::Receiver<bool>, duties: Duties) -> Self {
         Self {
             _task: AbortOnDropHandle::new(task),
             listed,
-            feeds_inventory,
+            duties,
             is_outdated: false,
         }
     }
@@ -155,6 +172,7 @@ impl Audit {
             kind_watches: Mutex::default(),
             served: Mutex::default(),
             namespaces_synced: watch::Sender::new(false),
+            configuration: Mutex::default(),
             inventory: Mutex::default(),
         }
     }
@@ -163,6 +181,7 @@ impl Audit {
     pub(crate) fn stop(&self) {
         self.kind_watches.lock().clear();
         self.constraint_watches.lock().clear();
+        self.unfollow_configuration();
     }
 
     /// The kinds that a constraint matches are listed again.
@@ -175,8 +194,9 @@ impl Audit {
         let Some(constraint) = engine.constraint(key) else {
             return;
         };
+        let effect = self.effect();
         for (kind, watch) in self.kind_watches.lock().iter_mut() {
-            if constraint.matches.matches_kind(&kind.group, &kind.kind) {
+            if effect.concerns(constraint, kind) {
                 watch.is_outdated = true;
             }
         }

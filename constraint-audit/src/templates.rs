@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use reeve_gatekeeper::client::ConstraintKey;
-use reeve_gatekeeper::template::{ConstraintTemplate, TemplateError};
+use reeve_gatekeeper::template::{ConstraintTemplate, ErrorCode, TemplateError};
 use reeve_runtime::queue::Action;
 use serde_json::{Value, json};
 
+use crate::definitions::KindError;
 use crate::error::AuditError;
 use crate::follow::{Change, follow};
 use crate::resources::{self, is_terminating, loaded, name_of};
 use crate::state::{Audit, Work};
-use crate::{constraints, definitions};
+use crate::{constraints, definitions, messages};
 
 /// Keeps the templates, and enqueues each change.
 pub(crate) async fn watch(audit: &Arc<Audit>) {
@@ -24,9 +25,9 @@ pub(crate) async fn watch(audit: &Arc<Audit>) {
                 templates.insert(name.clone(), Arc::new(object));
                 name
             }
-            Change::Gone(name) => {
-                templates.remove(&name);
-                name
+            Change::Gone(key) => {
+                templates.remove(&key.name);
+                key.name
             }
             Change::Synced => return,
         };
@@ -47,14 +48,21 @@ impl Audit {
         if self.loaded_templates.lock().get(name) == Some(&now) {
             return Ok(Action::AwaitChange);
         }
-        match self.load_template(&object) {
-            Ok(template) => {
-                definitions::apply_kind(&self.client, &template, &object).await?;
-                self.watch_constraints(&template.kind);
-                self.write_template_status(&object, &[]).await?;
-            }
-            Err(error) => self.write_template_status(&object, &[error]).await?,
-        }
+        let errors = match self.load_template(&object) {
+            Ok(template) => match definitions::apply_kind(&self.client, &template, &object).await {
+                Ok(()) => {
+                    self.watch_constraints(&template.kind);
+                    Vec::new()
+                }
+                Err(KindError::Refused(reason)) => vec![TemplateError {
+                    code: ErrorCode::Create,
+                    message: messages::refused_definition(&reason),
+                }],
+                Err(KindError::Request(error)) => return Err(error),
+            },
+            Err(error) => vec![error],
+        };
+        self.write_template_status(&object, &errors).await?;
         self.loaded_templates.lock().insert(name.to_owned(), now);
         Ok(Action::AwaitChange)
     }

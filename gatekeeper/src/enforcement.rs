@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::Json;
+use crate::messages;
 
 /// A place where constraints are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -18,6 +19,14 @@ pub enum EnforcementPoint {
 }
 
 impl EnforcementPoint {
+    /// All of them.
+    pub const ALL: [Self; 4] = [
+        Self::Webhook,
+        Self::Audit,
+        Self::Gator,
+        Self::AdmissionPolicy,
+    ];
+
     /// The name in `spec.scopedEnforcementActions[].enforcementPoints[].name`.
     pub fn name(self) -> &'static str {
         match self {
@@ -72,6 +81,36 @@ impl Enforcement {
         }
     }
 
+    /// What of it Gatekeeper's processes do not support, though its libraries keep it: a constraint with it is not evaluated.
+    pub fn unsupported(&self) -> Option<String> {
+        const ACTIONS: [&str; 3] = [DENY, DRYRUN, WARN];
+        if !self.is_scoped() {
+            let is_known = self.action.is_empty() || ACTIONS.contains(&self.action.as_str());
+            return (!is_known).then(|| messages::UNRECOGNIZED_ACTION.to_owned());
+        }
+        let actions = self.scopes.iter().map(|scope| scope.action.as_str());
+        let unknown_actions: Vec<&str> = actions.filter(|one| !ACTIONS.contains(one)).collect();
+        let is_point = |name: &str| {
+            name == "*"
+                || EnforcementPoint::ALL
+                    .iter()
+                    .any(|point| point.name() == name)
+        };
+        // A scope without points counts as one with a point that has no name.
+        let points = self.scopes.iter().flat_map(|scope| {
+            let nameless = scope.points.is_empty().then_some("");
+            let points = scope.points.iter().map(String::as_str);
+            points.filter(|name| !is_point(name)).chain(nameless)
+        });
+        let unknown_points: Vec<&str> = points.collect();
+        let points =
+            (!unknown_points.is_empty()).then(|| messages::unrecognized_points(&unknown_points));
+        let actions =
+            (!unknown_actions.is_empty()).then(|| messages::unrecognized_actions(&unknown_actions));
+        let reasons: Vec<String> = points.into_iter().chain(actions).collect();
+        (!reasons.is_empty()).then(|| reasons.join("\n"))
+    }
+
     /// Whether the actions depend on the enforcement point.
     pub fn is_scoped(&self) -> bool {
         self.action == SCOPED
@@ -116,6 +155,52 @@ mod tests {
         assert_eq!(
             Enforcement::of_spec(&json!({"enforcementAction": "foo"})).action,
             "foo"
+        );
+    }
+
+    #[test]
+    fn gk_165_unknown_actions_and_points_are_not_supported() {
+        let unsupported = |spec: Json| Enforcement::of_spec(&spec).unsupported();
+        for action in ["", "deny", "dryrun", "warn"] {
+            assert_eq!(unsupported(json!({"enforcementAction": action})), None);
+        }
+        assert_eq!(unsupported(json!({})), None);
+        let scoped = |entries: Json| {
+            unsupported(json!({"enforcementAction": "scoped", "scopedEnforcementActions": entries}))
+        };
+        let point = |name: &str| json!([{"name": name}]);
+        assert_eq!(
+            scoped(json!([{"action": "warn", "enforcementPoints": point("*")}])),
+            None
+        );
+        assert_eq!(
+            unsupported(json!({"enforcementAction": "DENY"})).unwrap(),
+            "unrecognized enforcementAction: \"unrecognized\" is not within the supported list [deny dryrun warn scoped]"
+        );
+        assert_eq!(
+            scoped(json!([{"action": "block", "enforcementPoints": point("*")}])).unwrap(),
+            "unrecognized enforcementAction: [block] is not within the supported list [deny dryrun warn]"
+        );
+        assert_eq!(
+            scoped(json!([{"action": "warn", "enforcementPoints": point("other.example")}]))
+                .unwrap(),
+            "unrecognized enforcement points: constraint will not be enforced for enforcement points [other.example], \
+             supported enforcement points are [validation.gatekeeper.sh audit.gatekeeper.sh gator.gatekeeper.sh vap.k8s.io]"
+        );
+        let both = scoped(json!([
+            {"enforcementPoints": [{"name": "audit.gatekeeper.sh"}, {"name": "a.example"}]},
+            {"action": "warn", "enforcementPoints": []},
+        ]));
+        let both = both.unwrap();
+        assert!(both.contains("points [a.example ],"), "{both}");
+        assert!(
+            both.contains("\nunrecognized enforcementAction: [] is"),
+            "{both}"
+        );
+        assert!(
+            scoped(json!([{"action": "warn"}]))
+                .unwrap()
+                .contains("points [],")
         );
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use crate::Json;
+use crate::audit::ResourceKind;
 use crate::client::Violation;
 use crate::matching::{group_and_kind, own_name, own_namespace};
 use crate::messages;
@@ -186,7 +187,7 @@ impl Resultant {
 }
 
 /// All templates; those that are in a cycle expand nothing.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Expansion {
     templates: Vec<ExpansionTemplate>,
     in_cycle: BTreeSet<String>,
@@ -218,6 +219,34 @@ impl Expansion {
         self.in_cycle.iter().map(String::as_str)
     }
 
+    /// The kinds of what is made of objects of a kind, and of that in turn.
+    pub fn made_of(&self, kind: &ResourceKind) -> Vec<ResourceKind> {
+        let mut pending = vec![Gvk {
+            group: kind.group.clone(),
+            version: kind.version.clone(),
+            kind: kind.kind.clone(),
+        }];
+        let mut made = BTreeSet::new();
+        while let Some(gvk) = pending.pop() {
+            for template in self.templates.iter().filter(|one| self.makes(one, &gvk)) {
+                if made.insert(template.generated.clone()) {
+                    pending.push(template.generated.clone());
+                }
+            }
+        }
+        let made = made.into_iter();
+        made.map(|gvk| ResourceKind {
+            group: gvk.group,
+            version: gvk.version,
+            kind: gvk.kind,
+        })
+        .collect()
+    }
+
+    fn makes(&self, template: &ExpansionTemplate, of: &Gvk) -> bool {
+        template.applies_to(of) && !self.in_cycle.contains(&template.name)
+    }
+
     /// What is made of an object, and of that in turn.
     pub fn expand(&self, object: &Json) -> Result<Vec<Resultant>, ExpansionError> {
         let namespace = own_namespace(object);
@@ -247,7 +276,7 @@ impl Expansion {
         };
         self.templates
             .iter()
-            .filter(|one| one.applies_to(&gvk) && !self.in_cycle.contains(&one.name))
+            .filter(|one| self.makes(one, &gvk))
             .map(|one| {
                 Ok(Resultant {
                     object: one.expand(parent, namespace)?,

@@ -8,6 +8,7 @@ pub mod admission;
 pub mod audit;
 pub mod cel;
 pub mod client;
+pub mod configuration;
 pub mod constraint;
 pub mod enforcement;
 pub mod expansion;

@@ -4,6 +4,8 @@ use std::fmt::Display;
 
 use reeve_go_compat::runes::quote;
 
+use crate::enforcement::EnforcementPoint;
+
 pub fn no_driver(with_cel: bool) -> String {
     let drivers = if with_cel {
         "K8sNativeValidation:1 Rego:2"
@@ -449,3 +451,24 @@ pub fn unknown_review_field(path: &str) -> String {
 
 pub const IF_NOT_IMPORTED: &str =
     "rego_parse_error: `if` is a keyword only after `import future.keywords.if`";
+
+/// An unknown action. Gatekeeper names the class of the action instead of the action.
+pub(crate) const UNRECOGNIZED_ACTION: &str = "unrecognized enforcementAction: \"unrecognized\" is not within the supported list [deny dryrun warn scoped]";
+
+/// Unknown actions of scopes.
+pub(crate) fn unrecognized_actions(actions: &[&str]) -> String {
+    let actions = actions.join(" ");
+    format!(
+        "unrecognized enforcementAction: [{actions}] is not within the supported list [deny dryrun warn]"
+    )
+}
+
+/// Unknown enforcement points of scopes, or none at all.
+pub(crate) fn unrecognized_points(points: &[&str]) -> String {
+    let points = points.join(" ");
+    let supported = EnforcementPoint::ALL.map(EnforcementPoint::name).join(" ");
+    format!(
+        "unrecognized enforcement points: constraint will not be enforced for enforcement points [{points}], \
+         supported enforcement points are [{supported}]"
+    )
+}

@@ -163,6 +163,12 @@ fn preserve(schema: &mut Json) {
     if let Some(properties) = members.get_mut("properties").and_then(Json::as_object_mut) {
         properties.values_mut().for_each(preserve);
     }
+    // A legacy schema need not say what a list has; a structural one must.
+    if members.get("type").is_some_and(|one| one == "array") {
+        members
+            .entry("items")
+            .or_insert_with(|| json!({PRESERVE: true}));
+    }
     for name in ["items", "additionalProperties"] {
         if let Some(child) = members.get_mut(name) {
             preserve(child);

@@ -1,5 +1,6 @@
 //! The audit of constraints on an API server in memory, one cluster a test.
 
+mod configuration;
 mod world;
 
 use anyhow::{Context as _, Result, ensure};

@@ -2,6 +2,7 @@ use serde_json::json;
 
 use super::*;
 use crate::constraint::Constraint;
+use crate::expansion::{Expansion, ExpansionTemplate};
 use crate::template::ConstraintTemplate;
 
 fn constraint(spec: &Json) -> Constraint {
@@ -41,7 +42,7 @@ fn kinds() -> Vec<ResourceKind> {
 
 fn listed(specs: &[Json]) -> Vec<String> {
     let constraints: Vec<Constraint> = specs.iter().map(constraint).collect();
-    let listed = kinds_to_list(&constraints, &kinds());
+    let listed = kinds_to_list(&constraints, &kinds(), &Expansion::default());
     listed.into_iter().map(|one| one.kind).collect()
 }
 
@@ -106,4 +107,38 @@ fn scoped_actions_are_listed() {
     );
     assert_eq!(status["violations"][0]["group"], "");
     assert!(status["violations"][0].get("namespace").is_none());
+}
+
+#[test]
+fn gk_163_kinds_are_listed_for_what_is_made_of_their_objects() {
+    let template = |name: &str, from: &str, to: &str| {
+        ExpansionTemplate::parse(&json!({
+            "metadata": {"name": name},
+            "spec": {
+                "applyTo": [{"groups": ["apps"], "versions": ["v1"], "kinds": [from]}],
+                "templateSource": "spec.template",
+                "generatedGVK": {"group": if to == "Pod" {""} else {"apps"}, "version": "v1", "kind": to},
+            },
+        }))
+        .unwrap()
+    };
+    let pods = constraint(&json!({"match": {"kinds": [{"apiGroups": [""], "kinds": ["Pod"]}]}}));
+    let made = |templates: Vec<ExpansionTemplate>| -> Vec<String> {
+        let expansion = Expansion::new(templates);
+        let listed = kinds_to_list([&pods], &kinds(), &expansion);
+        listed.into_iter().map(|one| one.kind).collect()
+    };
+    assert_eq!(
+        made(vec![template("a", "Deployment", "Pod")]),
+        ["Pod", "Deployment"]
+    );
+    let chain = vec![
+        template("a", "Deployment", "ReplicaSet"),
+        template("b", "ReplicaSet", "Pod"),
+    ];
+    assert_eq!(made(chain), ["Pod", "Deployment"]);
+    assert_eq!(
+        made(vec![template("a", "Deployment", "ReplicaSet")]),
+        ["Pod"]
+    );
 }

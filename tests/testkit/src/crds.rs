@@ -54,7 +54,7 @@ pub async fn install_addon_crds(objects: &Objects) -> Result<Vec<String>> {
 }
 
 /// Applies a CRD and waits until it is served. Returns its name.
-pub(crate) async fn install(objects: &Objects, crd: &DynamicObject) -> Result<String> {
+pub async fn install(objects: &Objects, crd: &DynamicObject) -> Result<String> {
     let name = crd.name_any();
     objects.apply_object(crd).await?;
     eventually(format!("CRD {name} is established"), DEADLINE, || {

@@ -32,7 +32,7 @@ const ADVICE: &str = "the tests need Gatekeeper: install Go 1.26 or later (https
     be built from tests/gatekeeper";
 
 /// Where Gatekeeper thinks it runs.
-const NAMESPACE: &str = "gatekeeper-system";
+pub const GATEKEEPER_NAMESPACE: &str = "gatekeeper-system";
 
 const READY: Duration = Duration::from_mins(2);
 
@@ -62,15 +62,33 @@ pub struct Gatekeeper {
     _dir: TempDir,
 }
 
+/// What a [`Gatekeeper`] does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Duty {
+    /// It audits the kinds that constraints name, and admits.
+    AuditAndAdmit,
+    /// It audits every kind, as it does unless something else is asked for, and refuses nothing.
+    Audit,
+}
+
 impl Gatekeeper {
     /// Starts Gatekeeper on a plane that has its CRDs, and its webhook, which validates what scenarios make in
     /// any namespace but its own. Builds it first when that is needed (minutes, once).
     pub async fn start(plane: &Plane) -> Result<Self> {
+        Self::start_with(plane, Duty::AuditAndAdmit).await
+    }
+
+    /// Starts Gatekeeper without a webhook: what its audit makes of objects that it would not admit can be seen.
+    pub async fn start_audit(plane: &Plane) -> Result<Self> {
+        Self::start_with(plane, Duty::Audit).await
+    }
+
+    async fn start_with(plane: &Plane, duty: Duty) -> Result<Self> {
         let binary =
             tokio::task::spawn_blocking(|| program(&workspace().join("tests/gatekeeper")).locate())
                 .await
                 .context("building Gatekeeper")??;
-        plane.apply(&own_objects()).await?;
+        plane.apply(&gatekeeper_pod()).await?;
         let dir = tempfile::Builder::new().prefix("gatekeeper-").tempdir();
         let dir = dir.context("creating the folder of Gatekeeper")?;
         let (health, port) = (free_port()?, free_port()?);
@@ -80,13 +98,20 @@ impl Gatekeeper {
         let folder = dir.path().display();
         // It wants the folder of its audits to be there.
         fs::create_dir(dir.path().join("audit")).context("creating the folder of audits")?;
+        let (operations, is_narrow) = match duty {
+            Duty::AuditAndAdmit => ("audit,status,webhook,generate", true),
+            Duty::Audit => ("audit,status,generate", false),
+        };
         let flags = [
             // A second is the shortest there is.
             "--audit-interval=1".to_owned(),
-            "--audit-match-kind-only=true".to_owned(),
+            format!("--audit-match-kind-only={is_narrow}"),
             "--constraint-violations-limit=20".to_owned(),
-            "--operation=audit,status,webhook,generate".to_owned(),
+            format!("--operation={operations}"),
             "--enable-external-data=false".to_owned(),
+            // Its policies of admission are not what the tests are about.
+            "--default-create-vap-for-templates=false".to_owned(),
+            "--default-create-vap-binding-for-constraints=false".to_owned(),
             "--disable-cert-rotation=true".to_owned(),
             "--shutdown-delay=0".to_owned(),
             format!("--api-cache-dir={folder}/audit"),
@@ -100,11 +125,17 @@ impl Gatekeeper {
         let env = [
             plane.kubeconfig_env(),
             ("POD_NAME", "gatekeeper"),
-            ("POD_NAMESPACE", NAMESPACE),
+            ("POD_NAMESPACE", GATEKEEPER_NAMESPACE),
         ];
         let mut component = Component::spawn_program(&binary, "gatekeeper", &flags, &env)?;
         let url = format!("http://127.0.0.1:{health}/readyz");
         component.healthy(&url, READY).await?;
+        if duty == Duty::Audit {
+            return Ok(Self {
+                component,
+                _dir: dir,
+            });
+        }
         let ca = fs::read(serving.ca).context("reading the certificate authority")?;
         let webhook = webhook(
             &format!("https://127.0.0.1:{port}/v1/admit"),
@@ -144,16 +175,16 @@ pub fn gatekeeper_oracle() -> Result<PathBuf> {
     oracle.locate()
 }
 
-/// Its namespace, and the Pod that it takes itself to be: what it writes is owned by that.
-fn own_objects() -> String {
+/// Gatekeeper's namespace, and the Pod `gatekeeper` that it takes itself to be: what it writes is owned by that.
+pub fn gatekeeper_pod() -> String {
     let namespace = json!({
         "apiVersion": "v1", "kind": "Namespace",
-        "metadata": { "name": NAMESPACE, "labels": { "admission.gatekeeper.sh/ignore": "no-self-managing" } }
+        "metadata": { "name": GATEKEEPER_NAMESPACE, "labels": { "admission.gatekeeper.sh/ignore": "no-self-managing" } }
     });
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod",
-        "metadata": { "name": "gatekeeper", "namespace": NAMESPACE },
-        "spec": { "containers": [{ "name": "manager", "image": "none" }] }
+        "metadata": { "name": "gatekeeper", "namespace": GATEKEEPER_NAMESPACE },
+        "spec": { "automountServiceAccountToken": false, "containers": [{ "name": "manager", "image": "none" }] }
     });
     format!("{namespace}\n---\n{pod}")
 }

@@ -55,12 +55,12 @@ pub use assets::kubectl;
 pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
 pub use certificate_request::certificate_request;
 pub use clients::{client_go, python_client};
-pub use crds::{addon_crds, fleet_crd, install_addon_crds, install_crds};
+pub use crds::{addon_crds, fleet_crd, install as install_crd, install_addon_crds, install_crds};
 pub use dump::dump;
 pub use fault_proxy::{FaultProxy, NetworkFault};
 pub use gatekeeper::{
-    Gatekeeper, TEMPLATES_CRD, WEBHOOK, WEBHOOK_CONFIGURATION, gatekeeper_crds, gatekeeper_oracle,
-    install_gatekeeper_crds, templates_crd,
+    GATEKEEPER_NAMESPACE, Gatekeeper, TEMPLATES_CRD, WEBHOOK, WEBHOOK_CONFIGURATION,
+    gatekeeper_crds, gatekeeper_oracle, gatekeeper_pod, install_gatekeeper_crds, templates_crd,
 };
 pub use kube::api::DynamicObject as Object;
 pub use kubelet::{Kubelet, KubeletOptions};

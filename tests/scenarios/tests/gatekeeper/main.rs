@@ -1,6 +1,7 @@
 //! Gatekeeper's policies through the addon. Most scenarios play Gatekeeper by a script, which is fast and exact; some
 //! have the real one. Every scenario has kinds of its own, so that they play side by side.
 
+mod beside;
 mod broken;
 mod dependencies;
 mod disabled;
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         gk_21_two_policies_share_a_template: flows::shared,
         gk_22_4_violations_are_reported_in_one_message: flows::violations,
         gk_24_enforced_constraints_deny: flows::enforced,
+        gk_160_audit_leaves_the_statuses_of_the_real_gatekeeper: beside::same_statuses,
         gk_11_1_templates_are_added_and_removed: flows::added_and_removed,
         gk_13_status_changes_of_gatekeeper_add_no_history: flows::notes,
         gk_41_a_dependency_on_a_template: dependencies::template,
