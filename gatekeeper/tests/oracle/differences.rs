@@ -13,7 +13,7 @@ const COMPILED_AT_LOAD: &str = "cel-compile-errors";
 /// How many differences a failed test prints.
 const PRINTED: usize = 60;
 
-pub fn assert_none(what: &str, found: Vec<String>) {
+pub fn assert_none(what: &str, found: &[String]) {
     let found = known::without(what, found);
     let count = found.len();
     let shown: Vec<String> = found.into_iter().take(PRINTED).collect();

@@ -23,7 +23,7 @@ struct Known {
 }
 
 /// The differences without those that stay. Panics when one that stays is no more.
-pub fn without(what: &str, found: Vec<String>) -> Vec<String> {
+pub fn without(what: &str, found: &[String]) -> Vec<String> {
     let known: Vec<Known> = json(&tests().join("known.json"));
     let known: BTreeSet<String> = known
         .into_iter()

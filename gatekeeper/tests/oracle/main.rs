@@ -14,28 +14,28 @@ use corpus::Corpus;
 
 #[test]
 fn corpus_reviews_are_answered_as_gatekeeper_does() {
-    differences::assert_none("answer", differences::of_reviews(&Corpus::read()));
+    differences::assert_none("answer", &differences::of_reviews(&Corpus::read()));
 }
 
 #[test]
 fn corpus_templates_and_constraints_are_refused_as_gatekeeper_does() {
-    differences::assert_none("refusal", differences::of_refusals(&Corpus::read()));
+    differences::assert_none("refusal", &differences::of_refusals(&Corpus::read()));
 }
 
 #[test]
 fn corpus_refusals_have_gatekeepers_texts() {
-    differences::assert_none("text", differences::of_texts(&Corpus::read()));
+    differences::assert_none("text", &differences::of_texts(&Corpus::read()));
 }
 
 #[test]
 fn corpus_templates_have_gatekeepers_crds() {
-    differences::assert_none("CRD", differences::of_crds(&Corpus::read()));
+    differences::assert_none("CRD", &differences::of_crds(&Corpus::read()));
 }
 
 #[test]
 fn generated_triples_are_answered_as_gatekeeper_does() {
     let found = triples::differences(&Corpus::read());
-    differences::assert_none("triple", found);
+    differences::assert_none("triple", &found);
 }
 
 #[test]
