@@ -98,9 +98,10 @@ impl Gatekeeper {
         let folder = dir.path().display();
         // It wants the folder of its audits to be there.
         fs::create_dir(dir.path().join("audit")).context("creating the folder of audits")?;
-        let (operations, is_narrow) = match duty {
-            Duty::AuditAndAdmit => ("audit,status,webhook,generate", true),
-            Duty::Audit => ("audit,status,generate", false),
+        // Each violation of each audit is a line of its log unless only warnings are.
+        let (operations, is_narrow, level) = match duty {
+            Duty::AuditAndAdmit => ("audit,status,webhook,generate", true, "INFO"),
+            Duty::Audit => ("audit,status,generate", false, "WARNING"),
         };
         let flags = [
             // A second is the shortest there is.
@@ -108,6 +109,7 @@ impl Gatekeeper {
             format!("--audit-match-kind-only={is_narrow}"),
             "--constraint-violations-limit=20".to_owned(),
             format!("--operation={operations}"),
+            format!("--log-level={level}"),
             "--enable-external-data=false".to_owned(),
             // Its policies of admission are not what the tests are about.
             "--default-create-vap-for-templates=false".to_owned(),
