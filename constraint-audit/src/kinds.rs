@@ -60,7 +60,9 @@ impl Audit {
         let all: Vec<ResourceKind> = preferred.map(|one| one.kind.clone()).collect();
         let (audited, inventory, constraints) = {
             let engine = self.engine.read();
-            let audited = kinds_to_list(engine.constraints(), &all, &effect.expansion);
+            let audited = kinds_to_list(engine.constraints(), &all, |kind, one| {
+                effect.expansion.makes_for(kind, one)
+            });
             let constraints: Vec<_> = engine.constraints().map(Constraint::key).collect();
             let inventory = inventory::kinds(&engine, &served, &effect);
             (audited, inventory, constraints)

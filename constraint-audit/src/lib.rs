@@ -10,6 +10,7 @@
 
 mod audit;
 mod configuration;
+mod configured;
 mod constraints;
 mod definitions;
 mod error;

@@ -181,7 +181,7 @@ impl Audit {
     pub(crate) fn stop(&self) {
         self.kind_watches.lock().clear();
         self.constraint_watches.lock().clear();
-        self.unfollow_configuration();
+        self.configuration.lock().watches.clear();
     }
 
     /// The kinds that a constraint matches are listed again.
@@ -194,7 +194,7 @@ impl Audit {
         let Some(constraint) = engine.constraint(key) else {
             return;
         };
-        let effect = self.effect();
+        let effect = Arc::clone(&self.configuration.lock().effect);
         for (kind, watch) in self.kind_watches.lock().iter_mut() {
             if effect.concerns(constraint, kind) {
                 watch.is_outdated = true;

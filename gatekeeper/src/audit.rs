@@ -11,7 +11,7 @@ use crate::client::{Cause, Violation};
 use crate::matching::{group_and_kind, own_name, own_namespace};
 use crate::messages;
 
-pub use kinds::{ResourceKind, is_expanded_for, kinds_to_list};
+pub use kinds::{ResourceKind, kinds_to_list};
 
 /// The longest message of a listed violation, in bytes.
 pub const MESSAGE_BYTES: usize = 256;

@@ -103,8 +103,12 @@ impl Enforcement {
             points.filter(|name| !is_point(name)).chain(nameless)
         });
         let unknown_points: Vec<&str> = points.collect();
-        let points =
-            (!unknown_points.is_empty()).then(|| messages::unrecognized_points(&unknown_points));
+        let points = (!unknown_points.is_empty()).then(|| {
+            messages::unrecognized_points(
+                &unknown_points,
+                &EnforcementPoint::ALL.map(EnforcementPoint::name),
+            )
+        });
         let actions =
             (!unknown_actions.is_empty()).then(|| messages::unrecognized_actions(&unknown_actions));
         let reasons: Vec<String> = points.into_iter().chain(actions).collect();

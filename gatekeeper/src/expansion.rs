@@ -7,6 +7,7 @@ use serde_json::json;
 use crate::Json;
 use crate::audit::ResourceKind;
 use crate::client::Violation;
+use crate::constraint::Constraint;
 use crate::matching::{group_and_kind, own_name, own_namespace};
 use crate::messages;
 
@@ -241,6 +242,12 @@ impl Expansion {
             kind: gvk.kind,
         })
         .collect()
+    }
+
+    /// Whether objects are made of those of a kind, by one or several expansions, that a constraint may match.
+    pub fn makes_for(&self, kind: &ResourceKind, constraint: &Constraint) -> bool {
+        let mut made = self.made_of(kind).into_iter();
+        made.any(|one| constraint.matches.matches_kind(&one.group, &one.kind))
     }
 
     fn makes(&self, template: &ExpansionTemplate, of: &Gvk) -> bool {

@@ -4,8 +4,6 @@ use std::fmt::Display;
 
 use reeve_go_compat::runes::quote;
 
-use crate::enforcement::EnforcementPoint;
-
 pub fn no_driver(with_cel: bool) -> String {
     let drivers = if with_cel {
         "K8sNativeValidation:1 Rego:2"
@@ -464,9 +462,8 @@ pub(crate) fn unrecognized_actions(actions: &[&str]) -> String {
 }
 
 /// Unknown enforcement points of scopes, or none at all.
-pub(crate) fn unrecognized_points(points: &[&str]) -> String {
-    let points = points.join(" ");
-    let supported = EnforcementPoint::ALL.map(EnforcementPoint::name).join(" ");
+pub(crate) fn unrecognized_points(points: &[&str], supported: &[&str]) -> String {
+    let (points, supported) = (points.join(" "), supported.join(" "));
     format!(
         "unrecognized enforcement points: constraint will not be enforced for enforcement points [{points}], \
          supported enforcement points are [{supported}]"

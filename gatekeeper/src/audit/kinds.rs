@@ -2,7 +2,6 @@
 
 use crate::constraint::Constraint;
 use crate::enforcement::EnforcementPoint;
-use crate::expansion::Expansion;
 
 /// A kind that the API server serves and that can be listed and watched, in its preferred version.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -32,11 +31,12 @@ const NOISE: [(&str, &str); 13] = [
     ("", "ComponentStatus"),
 ];
 
-/// The discovered kinds that some constraint may match at the audit, themselves or by what is made of their objects.
+/// The discovered kinds that some constraint may match at the audit, themselves or by what is made of their objects, which
+/// `is_expanded_for` answers.
 pub fn kinds_to_list<'a>(
     constraints: impl IntoIterator<Item = &'a Constraint>,
     discovered: &[ResourceKind],
-    expansion: &Expansion,
+    is_expanded_for: impl Fn(&ResourceKind, &Constraint) -> bool,
 ) -> Vec<ResourceKind> {
     let audited: Vec<&Constraint> = constraints
         .into_iter()
@@ -49,7 +49,7 @@ pub fn kinds_to_list<'a>(
         .iter()
         .filter(|kind| {
             audited.iter().any(|constraint| {
-                is_listed_for(kind, constraint) || is_expanded_for(kind, constraint, expansion)
+                is_listed_for(kind, constraint) || is_expanded_for(kind, constraint)
             })
         })
         .cloned()
@@ -57,16 +57,6 @@ pub fn kinds_to_list<'a>(
     kinds.sort();
     kinds.dedup();
     kinds
-}
-
-/// Whether objects are made of those of a kind, by one or several expansions, that a constraint may match.
-pub fn is_expanded_for(
-    kind: &ResourceKind,
-    constraint: &Constraint,
-    expansion: &Expansion,
-) -> bool {
-    let mut made = expansion.made_of(kind).into_iter();
-    made.any(|one| constraint.matches.matches_kind(&one.group, &one.kind))
 }
 
 fn is_listed_for(kind: &ResourceKind, constraint: &Constraint) -> bool {

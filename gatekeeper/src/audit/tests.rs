@@ -42,7 +42,7 @@ fn kinds() -> Vec<ResourceKind> {
 
 fn listed(specs: &[Json]) -> Vec<String> {
     let constraints: Vec<Constraint> = specs.iter().map(constraint).collect();
-    let listed = kinds_to_list(&constraints, &kinds(), &Expansion::default());
+    let listed = kinds_to_list(&constraints, &kinds(), |_, _| false);
     listed.into_iter().map(|one| one.kind).collect()
 }
 
@@ -125,7 +125,9 @@ fn gk_163_kinds_are_listed_for_what_is_made_of_their_objects() {
     let pods = constraint(&json!({"match": {"kinds": [{"apiGroups": [""], "kinds": ["Pod"]}]}}));
     let made = |templates: Vec<ExpansionTemplate>| -> Vec<String> {
         let expansion = Expansion::new(templates);
-        let listed = kinds_to_list([&pods], &kinds(), &expansion);
+        let listed = kinds_to_list([&pods], &kinds(), |kind, one| {
+            expansion.makes_for(kind, one)
+        });
         listed.into_iter().map(|one| one.kind).collect()
     };
     assert_eq!(

@@ -107,3 +107,13 @@ fn wrong_documents_are_refused_without_a_panic() {
         assert!(ConstraintTemplate::parse(&document).is_err());
     }
 }
+
+#[test]
+fn gk_164_list_without_items_may_have_anything_in_a_legacy_schema() {
+    let preserving = json!({"x-kubernetes-preserve-unknown-fields": true});
+    let schema = json!({"type": "object", "properties": {"a": {"type": "array"}}});
+    let schema = crate::schema::preserving(&schema);
+    assert_eq!(schema["properties"]["a"]["items"], preserving);
+    let typed = json!({"type": "array", "items": {"type": "string"}});
+    assert_eq!(crate::schema::preserving(&typed), typed);
+}
