@@ -44,7 +44,9 @@ mod store;
 mod stored;
 mod table;
 
-pub use admission::{AdmissionPlugin, Attributes, Operation};
+pub use admission::{
+    AdmissionPlugin, Attributes, InProcessWebhook, Operation, WebhookAnswer, WebhookHandler,
+};
 pub use audit::AuditLog;
 pub use data::{Data, DataError, DataKind, Folder};
 pub use fault_injection::{Fault, FaultMatch, Faults};

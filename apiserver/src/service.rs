@@ -480,12 +480,11 @@ fn respond(code: u16, media: &'static str, bytes: Bytes, warnings: &[String]) ->
     response
 }
 
+/// Adds warnings. One of several lines gets lost, as in a kube-apiserver.
 fn warn(headers: &mut HeaderMap, warnings: &[String]) {
-    for warning in warnings {
-        let text = warning
-            .replace('\\', "\\\\")
-            .replace('"', "\\\"")
-            .replace(['\n', '\r'], " ");
+    let printable = |warning: &&String| !warning.chars().any(char::is_control);
+    for warning in warnings.iter().filter(printable) {
+        let text = warning.replace('\\', "\\\\").replace('"', "\\\"");
         if let Ok(value) = HeaderValue::from_str(&format!("299 - \"{text}\"")) {
             headers.append(WARNING, value);
         }

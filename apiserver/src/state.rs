@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::admission::{AdmissionPlugin, Policies, Webhooks};
+use crate::admission::{AdmissionPlugin, InProcessWebhook, Policies, Webhooks};
 use crate::audit::AuditLog;
 use crate::auth::{Authorizer, Tokens};
 use crate::fault_injection::Faults;
@@ -27,6 +27,8 @@ pub struct Options {
     pub signer: Option<Arc<Authority>>,
     /// Whether requests are authorized by RBAC. Otherwise every user may do everything.
     pub rbac: bool,
+    /// Webhooks that configurations of webhooks reach in this process.
+    pub webhooks: Vec<InProcessWebhook>,
 }
 
 pub(crate) struct State {
@@ -44,6 +46,7 @@ pub(crate) struct State {
 
 impl State {
     pub(crate) fn new(options: Options, store: Store, tokens: Tokens, queue: WorkQueue) -> Self {
+        let webhooks = Webhooks::new(options.webhooks.clone());
         Self {
             store,
             kinds: KindRegistry::new(),
@@ -51,7 +54,7 @@ impl State {
             tokens,
             faults: Faults::default(),
             policies: Policies::default(),
-            webhooks: Webhooks::default(),
+            webhooks,
             grace_periods: GracePeriods::default(),
             queue,
             allocations: Mutex::default(),

@@ -7,6 +7,7 @@ mod versioned;
 mod webhooks;
 
 pub(crate) use policies::{AdmissionOutcome, Policies};
+pub use webhooks::{InProcessWebhook, WebhookAnswer, WebhookHandler};
 pub(crate) use webhooks::{WebhookRequest, Webhooks};
 
 use std::borrow::Cow;

@@ -5,9 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::ObjectRequest;
-use crate::admission::{
-    AdmissionOutcome, Attributes, Operation, Policies, WebhookRequest, Webhooks,
-};
+use crate::admission::{AdmissionOutcome, Attributes, Operation, Policies, WebhookRequest};
 use crate::status_error::StatusError;
 
 /// A write for admission: of an object or of a subresource.
@@ -56,13 +54,14 @@ impl ObjectRequest {
 
     /// Whether a mutating webhook may be configured for the kind.
     pub(crate) fn has_mutating_admission(&self) -> bool {
-        Webhooks::may_mutate(&self.state.store, &self.kind)
+        let state = &self.state;
+        state.webhooks.may_mutate(&state.store, &self.kind)
     }
 
     /// Whether a policy or a validating webhook may be configured for the kind.
     pub(crate) fn has_validating_admission(&self) -> bool {
-        Policies::are_bound(&self.state.store)
-            || Webhooks::may_validate(&self.state.store, &self.kind)
+        let state = &self.state;
+        Policies::are_bound(&state.store) || state.webhooks.may_validate(&state.store, &self.kind)
     }
 
     /// Calls the mutating webhooks. Returns nothing if they do not change the object.
@@ -117,7 +116,7 @@ impl ObjectRequest {
             };
             self.apply_outcome(outcome)?;
         }
-        if !Webhooks::may_validate(&state.store, &self.kind) {
+        if !state.webhooks.may_validate(&state.store, &self.kind) {
             return Ok(());
         }
         let options = self.options(request);

@@ -2,6 +2,7 @@
 
 mod client;
 mod config;
+mod in_process;
 mod matching;
 mod patch;
 mod response;
@@ -26,6 +27,7 @@ use crate::status_error::StatusError;
 use crate::store::Store;
 use client::WebhookClients;
 use config::{Hook, Hooks, MUTATING, VALIDATING};
+pub use in_process::{InProcessWebhook, WebhookAnswer, WebhookHandler};
 use patch::patched;
 use response::{Expected, WebhookResponse};
 
@@ -35,6 +37,7 @@ pub(crate) struct Webhooks {
     mutating: Hooks,
     validating: Hooks,
     callers: WebhookClients,
+    in_process: Vec<InProcessWebhook>,
 }
 
 /// A write that webhooks are asked about.
@@ -66,14 +69,32 @@ struct WebhookCall<'a> {
 }
 
 impl Webhooks {
+    /// The webhooks of a server, with those of this process.
+    pub(crate) fn new(in_process: Vec<InProcessWebhook>) -> Self {
+        Self {
+            in_process,
+            ..Self::default()
+        }
+    }
+
     /// Whether a mutating webhook exists that may be called.
-    pub(crate) fn may_mutate(store: &Store, kind: &Kind) -> bool {
-        !is_exempt(kind) && store.count(MUTATING) > 0
+    pub(crate) fn may_mutate(&self, store: &Store, kind: &Kind) -> bool {
+        self.may_call(&self.mutating, store, (MUTATING, kind))
     }
 
     /// Whether a validating webhook exists that may be called.
-    pub(crate) fn may_validate(store: &Store, kind: &Kind) -> bool {
-        !is_exempt(kind) && store.count(VALIDATING) > 0
+    pub(crate) fn may_validate(&self, store: &Store, kind: &Kind) -> bool {
+        self.may_call(&self.validating, store, (VALIDATING, kind))
+    }
+
+    fn may_call(&self, hooks: &Hooks, store: &Store, (table, kind): (&str, &Kind)) -> bool {
+        !is_exempt(kind)
+            && store.count(table) > 0
+            && (self.in_process.is_empty()
+                || hooks
+                    .of(store, table)
+                    .iter()
+                    .any(|hook| in_process::handles(&self.in_process, hook, kind)))
     }
 
     /// Calls the mutating webhooks, one after the other. `new` is null for a deletion.
@@ -108,6 +129,9 @@ impl Webhooks {
         for round in 0..2 {
             for (place, hook) in hooks.iter().enumerate() {
                 if round > 0 && !again.remove(&place) {
+                    continue;
+                }
+                if !in_process::handles(&self.in_process, hook, request.of.kind) {
                     continue;
                 }
                 let object = mutated.object.as_ref().unwrap_or(new);
@@ -188,7 +212,8 @@ impl Webhooks {
         let hooks = self.validating.of(store, VALIDATING);
         let namespace = namespace(store, request.of.namespace);
         let mut calls = Vec::new();
-        for hook in hooks.iter() {
+        let handled = |hook: &&Hook| in_process::handles(&self.in_process, hook, request.of.kind);
+        for hook in hooks.iter().filter(handled) {
             match called(kinds, hook, request, new, &namespace) {
                 Ok(call) => calls.extend(call),
                 Err(failure) => {
@@ -228,6 +253,9 @@ impl Webhooks {
         let uid = meta::uid();
         let states = (&call.new, &call.old);
         let review = review::call(request, &call.kind, (api_version, &uid), states);
+        if let Some(own) = in_process::of(&self.in_process, hook) {
+            return own.call(hook, review).await;
+        }
         let answer = self.callers.ask(store, hook, &review).await;
         let answer = answer.map_err(|why| format!("failed to call webhook: {why}"))?;
         let expected = Expected {

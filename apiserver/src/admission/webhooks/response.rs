@@ -193,18 +193,22 @@ fn check_patch(expected: &Expected<'_>, patch: &[u8], patch_type: &Value) -> Res
 /// The error of a refusal for the client.
 fn refusal(hook: &str, status: &Value) -> StatusError {
     let text = |field: &str| status[field].as_str().unwrap_or_default();
-    let by = format!("admission webhook {} denied the request", quote(hook));
-    let message = match (text("message"), text("reason")) {
-        ("", "") => format!("{by} without explanation"),
-        ("", reason) => format!("{by}: {reason}"),
-        (message, _) => format!("{by}: {message}"),
-    };
     let code = status["code"].as_u64().unwrap_or_default();
     let code = u16::try_from(code).unwrap_or_default();
     StatusError {
         code: if code < 400 { 400 } else { code },
         reason: text("reason").to_owned().into(),
-        message,
+        message: denied(hook, text("message"), text("reason")),
         details: status.get("details").filter(|it| it.is_object()).cloned(),
+    }
+}
+
+/// The text of a refusal for the client.
+pub(super) fn denied(hook: &str, message: &str, reason: &str) -> String {
+    let by = format!("admission webhook {} denied the request", quote(hook));
+    match (message, reason) {
+        ("", "") => format!("{by} without explanation"),
+        ("", reason) => format!("{by}: {reason}"),
+        (message, _) => format!("{by}: {message}"),
     }
 }
