@@ -1,8 +1,14 @@
-//! What an admission request gets as its answer, with the webhook's texts (GK-120).
+//! What an admission request gets as its answer, with the webhook's texts (GK-120, GK-144).
 
-use crate::client::Violation;
-use crate::enforcement::{DENY, WARN};
+use crate::Json;
+use crate::client::{Client, Violation};
+use crate::constraint::Constraint;
+use crate::enforcement::{DENY, DRYRUN, EnforcementPoint, SCOPED, WARN};
+use crate::matching::group_and_kind;
 use crate::messages;
+use crate::review::Review;
+use crate::template::{ConstraintTemplate, ErrorCode};
+use crate::{CONSTRAINT_GROUP, TEMPLATE_GROUP};
 
 /// The name that the API server prints before the text: `admission webhook "…" denied the request: `.
 pub const WEBHOOK: &str = "validation.gatekeeper.sh";
@@ -10,10 +16,116 @@ pub const WEBHOOK: &str = "validation.gatekeeper.sh";
 /// The answer to an admission request.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Answer {
-    /// The text of the refusal; none when the request is allowed.
-    pub denied: Option<String>,
+    /// The refusal; none when the request is allowed.
+    pub denied: Option<Refusal>,
     /// The warnings, also of a request that is refused.
     pub warnings: Vec<String>,
+}
+
+/// The status of a refused request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The HTTP code.
+    pub code: u16,
+    /// The machine-readable reason; empty where Gatekeeper gives none.
+    pub reason: &'static str,
+    /// The text.
+    pub message: String,
+}
+
+impl Refusal {
+    /// By constraints, or by a rule of the webhook.
+    pub fn forbidden(message: String) -> Self {
+        Self {
+            code: 403,
+            reason: "Forbidden",
+            message,
+        }
+    }
+
+    /// Of an object of Gatekeeper's kinds that is not valid.
+    fn unprocessable(message: String) -> Self {
+        Self {
+            code: 422,
+            reason: "",
+            message,
+        }
+    }
+
+    /// Of a constraint with an action that there is not, for which Gatekeeper has the code of its own failures.
+    fn failed(message: String) -> Self {
+        Self {
+            code: 500,
+            reason: "",
+            message,
+        }
+    }
+}
+
+/// Checks an object of Gatekeeper's kinds that is created or updated.
+pub fn check_own_kinds(engine: &Client, review: &Review) -> Result<(), Refusal> {
+    let Some(object) = review.new_object() else {
+        return Ok(());
+    };
+    let (group, kind) = group_and_kind(object);
+    match (group, kind) {
+        (TEMPLATE_GROUP, "ConstraintTemplate") => check_template(object),
+        (CONSTRAINT_GROUP, kind) => match engine.template(kind) {
+            Some(template) => check_constraint(object, template),
+            None => Ok(()),
+        },
+        _ => Ok(()),
+    }
+}
+
+/// Checks a constraint template as it is written. What its source is, is not checked: the status has the errors of that.
+fn check_template(object: &Json) -> Result<(), Refusal> {
+    match ConstraintTemplate::parse(object) {
+        Err(error) if error.code == ErrorCode::Create => Err(Refusal::unprocessable(error.message)),
+        _ => Ok(()),
+    }
+}
+
+/// Checks a constraint of a template as it is written.
+fn check_constraint(object: &Json, template: &ConstraintTemplate) -> Result<(), Refusal> {
+    match Constraint::parse(object, template).map_err(|error| error.to_string()) {
+        // The actions are checked last, with a text of their own.
+        Err(error) if error != messages::MISSING_SCOPES => Err(Refusal::unprocessable(error)),
+        _ => check_actions(&object["spec"]),
+    }
+}
+
+fn check_actions(spec: &Json) -> Result<(), Refusal> {
+    let action = spec["enforcementAction"].as_str().unwrap_or(DENY);
+    if ![DENY, DRYRUN, WARN, SCOPED].contains(&action) {
+        return Err(Refusal::failed(messages::unknown_action(action)));
+    }
+    if action != SCOPED {
+        return Ok(());
+    }
+    let Some(scopes) = spec["scopedEnforcementActions"].as_array() else {
+        return Err(Refusal::failed(messages::SCOPES_REQUIRED.to_owned()));
+    };
+    let known = EnforcementPoint::ALL.map(EnforcementPoint::name);
+    let points = scopes.iter().flat_map(|scope| {
+        let points = scope["enforcementPoints"].as_array();
+        points.into_iter().flatten()
+    });
+    let points: Vec<&str> = points
+        .filter_map(|point| point["name"].as_str())
+        .filter(|name| *name != "*" && !known.contains(name))
+        .collect();
+    let actions = scopes.iter().filter_map(|scope| scope["action"].as_str());
+    let actions: Vec<&str> = actions
+        .filter(|one| ![DENY, DRYRUN, WARN].contains(one))
+        .collect();
+    let of_points = (!points.is_empty()).then(|| messages::unknown_points(&points, &known));
+    let of_actions = (!actions.is_empty()).then(|| messages::unknown_scoped_actions(&actions));
+    let wrong: Vec<String> = of_points.into_iter().chain(of_actions).collect();
+    if wrong.is_empty() {
+        return Ok(());
+    }
+    Err(Refusal::failed(wrong.join("\n")))
 }
 
 /// The answer that violations make: `deny` refuses, `warn` warns, anything else is only audited.
@@ -27,7 +139,7 @@ pub fn answer(violations: &[Violation]) -> Answer {
     };
     let denials = with(DENY);
     Answer {
-        denied: (!denials.is_empty()).then(|| denials.join("\n")),
+        denied: (!denials.is_empty()).then(|| Refusal::forbidden(denials.join("\n"))),
         warnings: with(WARN),
     }
 }
@@ -62,8 +174,10 @@ mod tests {
         ];
         let answer = answer(&violations);
         assert_eq!(
-            answer.denied.as_deref(),
-            Some("[a] a is violated\n[b] b is violated\n[e] e is violated")
+            answer.denied,
+            Some(Refusal::forbidden(
+                "[a] a is violated\n[b] b is violated\n[e] e is violated".to_owned()
+            ))
         );
         assert_eq!(
             answer.warnings,

@@ -137,6 +137,33 @@ pub fn source_type(member: &str, value: &str, go_type: &str) -> String {
 
 pub const SOURCE_WITHOUT_REGO: &str = "rego source missing required field: rego";
 
+// ---- actions, as a constraint is written
+
+pub const SCOPES_REQUIRED: &str =
+    "error fetching scopedEnforcementActions: scopedEnforcementActions is required";
+
+pub fn unknown_action(action: &str) -> String {
+    format!(
+        "unrecognized enforcementAction: {} is not within the supported list [deny dryrun warn scoped]",
+        quote(action)
+    )
+}
+
+pub fn unknown_scoped_actions(actions: &[&str]) -> String {
+    format!(
+        "unrecognized enforcementAction: [{}] is not within the supported list [deny dryrun warn]",
+        actions.join(" ")
+    )
+}
+
+pub fn unknown_points(points: &[&str], known: &[&str]) -> String {
+    format!(
+        "unrecognized enforcement points: constraint will not be enforced for enforcement points [{}], supported enforcement points are [{}]",
+        points.join(" "),
+        known.join(" ")
+    )
+}
+
 // ---- constraints
 
 pub fn invalid_constraint(cause: impl Display) -> String {

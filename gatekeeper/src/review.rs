@@ -66,6 +66,10 @@ impl Review {
         let Some(request) = review["request"].as_object() else {
             return Err(ReviewError(messages::REVIEW_WITHOUT_REQUEST.to_owned()));
         };
+        // Before anything copies it: that would take a stack as deep.
+        if !request.values().all(rego::is_shallow) {
+            return Err(ReviewError(messages::OBJECT_TOO_DEEP.to_owned()));
+        }
         let mut request = request.clone();
         let mut take = |member: &str| request.remove(member).filter(|value| !value.is_null());
         let object = take("object");
