@@ -10,7 +10,7 @@ use reeve_runtime::supervisor::{Supervisor, TaskError};
 
 use crate::error::AuditError;
 use crate::state::{Audit, Work};
-use crate::{Options, definitions, kinds, namespaces, templates};
+use crate::{Options, definitions, kinds, namespaces, templates, webhook};
 
 /// Keys that are reconciled at once. Those that wait for a list take no time of others.
 const WORKERS: usize = 8;
@@ -25,6 +25,16 @@ pub(crate) async fn run(
     let mut tasks = Supervisor::new(stop);
     let audit = Arc::new(Audit::new(client, options, metrics));
     let stop = tasks.stop();
+    if let Some(admission) = &audit.options.admission {
+        admission.attach(&audit);
+        let (audit, stop) = (Arc::clone(&audit), stop.clone());
+        tasks.spawn_infallible("webhook of constraints", async move {
+            tokio::select! {
+                () = stop.cancelled() => {}
+                () = webhook::install(&audit.client) => stop.cancelled().await,
+            }
+        });
+    }
     tasks.spawn_infallible("watch of constraint templates", {
         let (audit, stop) = (Arc::clone(&audit), stop.clone());
         async move {

@@ -63,6 +63,7 @@ impl Audit {
             let mut engine = self.engine.write();
             let added = engine.add_constraint(&object);
             self.mark_matched_kinds_in(&engine, key);
+            self.count_constraints(&engine);
             let loaded = engine.constraint(key);
             match added {
                 Err(error) => Some(messages::not_cached(&error)),
@@ -87,7 +88,13 @@ impl Audit {
     fn unload_constraint(&self, key: &ConstraintKey) {
         self.loaded_constraints.lock().remove(key);
         self.unplanned.lock().remove(key);
-        if self.engine.write().remove_constraint(key) {
+        let was_loaded = {
+            let mut engine = self.engine.write();
+            let was_loaded = engine.remove_constraint(key);
+            self.count_constraints(&engine);
+            was_loaded
+        };
+        if was_loaded {
             self.queue.add_after(Work::Kinds, PLAN_WINDOW);
         }
         self.results.lock().forget_constraint(key);
@@ -104,7 +111,7 @@ impl Audit {
                 "id": self.options.id,
                 "constraintUID": object["metadata"]["uid"],
                 "observedGeneration": object["metadata"]["generation"],
-                "operations": ["audit", "status"],
+                "operations": self.options.operations(),
                 "errors": [{"code": "", "message": message}],
             }],
             "violations": null,

@@ -6,8 +6,9 @@
 //! has one stream ([`objects`]): every listed or changed object is reviewed by all constraints and dropped, and only its violations are
 //! kept ([`results`]). What is made of an object by [`configuration`] is reviewed with it. [`publish`] writes the status of a constraint when its violations have changed. Nothing is listed again in
 //! intervals: only a change of a constraint, of its template, of a Namespace that it selects by, or of the inventory of a referential
-//! one lists kinds again. [`live`] hands the cluster over to a real Gatekeeper.
+//! one lists kinds again. [`admission`] answers requests with the same engine, behind a [`webhook`] of the process. [`live`] hands the cluster over to a real Gatekeeper.
 
+mod admission;
 mod audit;
 mod configuration;
 mod configured;
@@ -26,6 +27,7 @@ mod resources;
 mod results;
 mod state;
 mod templates;
+pub mod webhook;
 
 use std::str::FromStr;
 
@@ -34,7 +36,9 @@ use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
 use reeve_runtime::supervisor::TaskError;
 
+pub use admission::{ACCOUNT, Admission};
 pub use definitions::constraint_templates_crd;
+pub use reeve_gatekeeper::admission::Answer;
 pub use reeve_gatekeeper::audit::VIOLATIONS_LIMIT;
 pub use reeve_gatekeeper::client::Engines;
 
@@ -75,6 +79,20 @@ pub struct Options {
     pub violations_limit: usize,
     /// Which engines evaluate templates.
     pub engines: Engines,
+    /// What answers the admission requests of the cluster with the constraints, with [`Mode::Materialised`]; without it they refuse
+    /// nothing.
+    pub admission: Option<Admission>,
+}
+
+impl Options {
+    /// What this process does with constraints, for `status.byPod`.
+    pub(crate) fn operations(&self) -> &'static [&'static str] {
+        if self.admission.is_some() {
+            &["audit", "status", "webhook"]
+        } else {
+            &["audit", "status"]
+        }
+    }
 }
 
 impl Default for Options {
@@ -84,6 +102,7 @@ impl Default for Options {
             id: "reeve".to_owned(),
             violations_limit: VIOLATIONS_LIMIT,
             engines: Engines::default(),
+            admission: None,
         }
     }
 }

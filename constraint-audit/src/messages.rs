@@ -27,5 +27,15 @@ pub(crate) fn refused(kind: &str, reason: &str) -> String {
     format!("{kind}: {reason}")
 }
 
+/// A request cannot be answered: an evaluation took too long.
+pub(crate) fn late(kind: &str, name: &str, reason: &str) -> String {
+    format!("constraint {kind} {name}: {reason}")
+}
+
+/// A Namespace has the label that only Gatekeeper's own may have.
+pub(crate) fn ignore_label(label: &str) -> String {
+    format!("Only exempt namespace can have the {label} label")
+}
+
 /// A constraint is not evaluated any more.
 pub(crate) const TOO_SLOW: &str = "audit incomplete: the evaluation took too long several times and has ended until the constraint or its template changes";

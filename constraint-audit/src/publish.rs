@@ -86,7 +86,9 @@ impl Audit {
                 .as_i64()
                 .unwrap_or_default(),
         };
-        Some(audit.status(&now(), &auditor))
+        let mut status = audit.status(&now(), &auditor);
+        status["byPod"][0]["operations"] = json!(self.options.operations());
+        Some(status)
     }
 }
 

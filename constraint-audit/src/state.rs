@@ -182,6 +182,16 @@ impl Audit {
         self.kind_watches.lock().clear();
         self.constraint_watches.lock().clear();
         self.configuration.lock().watches.clear();
+        if let Some(admission) = &self.options.admission {
+            admission.detach();
+        }
+    }
+
+    /// The constraints of the engine have changed.
+    pub(crate) fn count_constraints(&self, engine: &Engine) {
+        if let Some(admission) = &self.options.admission {
+            admission.count(engine);
+        }
     }
 
     /// The kinds that a constraint matches are listed again.

@@ -70,7 +70,12 @@ impl Audit {
     /// Compiles a template and replaces the one before. Its constraints are reviewed anew.
     fn load_template(&self, object: &Value) -> Result<ConstraintTemplate, TemplateError> {
         let template = ConstraintTemplate::parse(object)?;
-        let dropped = self.engine.write().add_template(template.clone())?;
+        let dropped = {
+            let mut engine = self.engine.write();
+            let dropped = engine.add_template(template.clone())?;
+            self.count_constraints(&engine);
+            dropped
+        };
         for (key, error) in dropped {
             tracing::warn!(kind = key.kind, constraint = key.name, %error, "constraint is no longer valid");
         }
@@ -94,7 +99,11 @@ impl Audit {
         let Some(kind) = kind else {
             return;
         };
-        self.engine.write().remove_template(&kind);
+        {
+            let mut engine = self.engine.write();
+            engine.remove_template(&kind);
+            self.count_constraints(&engine);
+        }
         self.constraint_watches.lock().remove(&kind);
         let mut gone: Vec<ConstraintKey> = Vec::new();
         self.constraints.lock().retain(|key, _| {
@@ -126,7 +135,7 @@ impl Audit {
             "id": self.options.id,
             "templateUID": object["metadata"]["uid"],
             "observedGeneration": object["metadata"]["generation"],
-            "operations": ["audit", "status"],
+            "operations": self.options.operations(),
         });
         if !errors.is_empty() {
             let errors = errors.iter();

@@ -37,6 +37,7 @@ pub(super) async fn start(
         } else {
             Engines::RegoOnly
         },
+        admission: None,
     };
     let (metrics, stop) = (manager.controller_metrics().clone(), manager.stop());
     let work = constraint_audit::run(client, options, metrics, stop);
