@@ -8,9 +8,10 @@ use anyhow::{Context as _, Result};
 use reeve_apiserver::{
     AuditLog, Authority, Data, DataKind, KubeconfigContext, Options, Server, kubeconfig,
 };
-use reeve_fleet::{Foreign, Kubeconfig};
+use reeve_fleet::{ConstraintEvaluation, Constraints, Foreign, Kubeconfig};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::flags::LogArgs;
+use reeve_runtime::metrics::ControllerMetrics;
 
 use crate::output;
 
@@ -21,7 +22,8 @@ const NAME: &str = "apiserver";
 #[derive(clap::Args, Debug)]
 #[command(after_help = "Examples:
   reeve apiserver                             until Ctrl-C, on any free port
-  reeve apiserver --port 6443 --data state/   the same objects at every start")]
+  reeve apiserver --port 6443 --data state/   the same objects at every start
+  reeve apiserver --constraints=admission     with Gatekeeper's constraints, which refuse writes")]
 pub(crate) struct Args {
     /// The port on 127.0.0.1; 0 is any that is free.
     #[arg(long, default_value_t = 0)]
@@ -38,8 +40,31 @@ pub(crate) struct Args {
     /// A folder in which everything is kept, for the next start on it. Without it nothing is.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Whether Gatekeeper's constraints are evaluated. on: as a Gatekeeper's audit does; admission: they also refuse writes, as with
+    /// Gatekeeper's webhook.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    constraints: EvaluateConstraints,
     #[command(flatten)]
     log: LogArgs,
+}
+
+/// What constraints do.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default)]
+enum EvaluateConstraints {
+    #[default]
+    Off,
+    On,
+    Admission,
+}
+
+impl From<EvaluateConstraints> for Constraints {
+    fn from(evaluate: EvaluateConstraints) -> Self {
+        match evaluate {
+            EvaluateConstraints::Off => Self::Ignored,
+            EvaluateConstraints::On => Self::Audited,
+            EvaluateConstraints::Admission => Self::Enforced,
+        }
+    }
 }
 
 pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
@@ -60,8 +85,10 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
         }
         None => None,
     };
+    let evaluation = ConstraintEvaluation::default();
     let options = Options {
         rbac: true,
+        webhooks: vec![evaluation.webhook()],
         audit,
         authority: authority.pem(),
         signer: Some(Arc::clone(&authority)),
@@ -82,6 +109,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
         listener.url(),
         args.kubeconfig.display()
     ));
-    stop.cancelled().await;
-    Ok(())
+    let metrics = ControllerMetrics::default();
+    let evaluated = evaluation.run(&server, args.constraints.into(), metrics, stop);
+    evaluated.await.context("the audit of constraints")
 }

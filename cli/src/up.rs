@@ -81,8 +81,8 @@ pub(crate) struct Args {
     /// Add the contexts to a kubeconfig that Reeve has not written. Its other contexts stay in any case.
     #[arg(long)]
     force: bool,
-    /// Whether the clusters evaluate Gatekeeper's constraints as a Gatekeeper's audit does. auto: if the input names a kind of
-    /// Gatekeeper.
+    /// Whether the clusters evaluate Gatekeeper's constraints. on: as a Gatekeeper's audit does; auto: so, if the input names a kind
+    /// of Gatekeeper; admission: constraints also refuse writes, as with Gatekeeper's webhook.
     #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
     constraints: AuditConstraints,
     /// Let the controllers keep to the request rates that they have on real clusters. Without this they have none: there
@@ -176,6 +176,7 @@ enum AuditConstraints {
     #[default]
     Auto,
     On,
+    Admission,
     Off,
 }
 
@@ -183,6 +184,7 @@ impl AuditConstraints {
     fn of(self, hub: &[Object], planned: &Planned) -> Constraints {
         match self {
             Self::On => Constraints::Audited,
+            Self::Admission => Constraints::Enforced,
             Self::Off => Constraints::Ignored,
             Self::Auto => {
                 let of_clusters = planned.objects.iter().flat_map(|(_, objects)| objects);

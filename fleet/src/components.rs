@@ -4,7 +4,6 @@ use std::ffi::OsString;
 
 use clap::Parser as _;
 use reeve_config_policy_controller as configuration;
-use reeve_constraint_audit as constraint_audit;
 use reeve_framework_addon as addon;
 use reeve_propagator as propagator;
 use reeve_runtime::CancellationToken;
@@ -13,8 +12,9 @@ use reeve_runtime::metrics::ControllerMetrics;
 use reeve_runtime::supervisor::TaskError;
 use tokio::task::JoinSet;
 
+use crate::constraints::Constraints;
 use crate::placement::controller::{self, Deps};
-use crate::start::{Constraints, Fleet, Member, Pods};
+use crate::start::{Fleet, Member, Pods};
 use crate::{heartbeat, placement_rules, pods, registration};
 
 /// Why the controllers of a fleet have ended.
@@ -146,15 +146,13 @@ impl Fleet {
         });
         for cluster in &self.clusters {
             self.run_agents(cluster, &mut all, &stop)?;
-            if self.constraints == Constraints::Audited {
-                let (client, name, stop) = (cluster.client(), cluster.name.clone(), stop.clone());
-                let metrics = self.metrics();
-                let options = constraint_audit::Options {
-                    mode: constraint_audit::Mode::Materialised,
-                    ..constraint_audit::Options::default()
-                };
+            if self.constraints != Constraints::Ignored {
+                let (server, name, stop) =
+                    (cluster.server.clone(), cluster.name.clone(), stop.clone());
+                let (metrics, constraints) = (self.metrics(), self.constraints);
+                let evaluation = cluster.constraints.clone();
                 all.spawn(async move {
-                    let ended = constraint_audit::run(client, options, metrics, stop).await;
+                    let ended = evaluation.run(&server, constraints, metrics, stop).await;
                     ended.map_err(|source| ComponentError::Constraints {
                         cluster: name,
                         source,

@@ -20,6 +20,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::admission::Registration;
 use crate::cluster::Cluster;
+use crate::constraints::{ConstraintEvaluation, Constraints};
 use crate::crds;
 use crate::objects;
 use crate::placement;
@@ -47,39 +48,6 @@ pub struct FleetOptions {
     pub limits: RateLimits,
     /// Whether the clusters evaluate constraints.
     pub constraints: Constraints,
-}
-
-/// Whether the clusters of a fleet evaluate Gatekeeper's constraints.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Constraints {
-    /// They do not have the kinds of Gatekeeper, unless they are given, and nothing evaluates them.
-    #[default]
-    Ignored,
-    /// Every cluster has the kind of constraint templates, and its constraints are audited.
-    Audited,
-}
-
-impl Constraints {
-    /// Whether some of these objects, in which a kind of Gatekeeper may be nested, need constraints to be audited. The
-    /// audit takes each cluster some time and memory that others need not spend.
-    pub fn needed_by<'a>(objects: impl IntoIterator<Item = &'a Value>) -> Self {
-        if objects.into_iter().any(names_gatekeeper) {
-            Self::Audited
-        } else {
-            Self::Ignored
-        }
-    }
-}
-
-fn names_gatekeeper(value: &Value) -> bool {
-    match value {
-        Value::Object(fields) => fields.iter().any(|(field, value)| match value {
-            Value::String(text) => field == "apiVersion" && text.contains(".gatekeeper.sh/"),
-            _ => names_gatekeeper(value),
-        }),
-        Value::Array(items) => items.iter().any(names_gatekeeper),
-        _ => false,
-    }
 }
 
 /// Whether other processes reach the servers of a fleet.
@@ -168,6 +136,8 @@ pub struct Member {
     /// The CA of the server and its clients. Each member has its own, so that a client certificate of one cluster is
     /// not valid on another.
     authority: Arc<Authority>,
+    /// What evaluates its constraints.
+    pub constraints: ConstraintEvaluation,
 }
 
 impl Member {
@@ -317,7 +287,9 @@ impl Members {
             Some(folder) => folder.authority()?,
             None => Authority::new()?,
         });
+        let constraints = ConstraintEvaluation::default();
         let options = Options {
+            webhooks: vec![constraints.webhook()],
             admission: if is_hub {
                 vec![Arc::new(Registration)]
             } else {
@@ -340,6 +312,7 @@ impl Members {
             listener: None,
             kubeconfig: path,
             authority,
+            constraints,
         };
         match self.options.access {
             Access::InProcess => Ok(member),

@@ -1,6 +1,8 @@
 //! The audit of constraints on an API server in memory, one cluster a test.
 
+mod admission;
 mod configuration;
+mod relay;
 mod world;
 
 use anyhow::{Context as _, Result, ensure};

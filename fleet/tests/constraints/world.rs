@@ -8,6 +8,7 @@ use kube::api::PostParams;
 use kube::core::Request;
 use reeve_apiserver::{Identity, Options as ServerOptions, Server};
 use reeve_constraint_audit::{Mode, Options, run};
+use reeve_fleet::{ConstraintEvaluation, Constraints};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
 use serde_json::{Value, json};
@@ -21,6 +22,8 @@ const LONG: Duration = Duration::from_millis(500);
 
 pub struct Cluster {
     server: Server,
+    /// What the constraints decide about, if they do.
+    pub evaluation: ConstraintEvaluation,
     pub client: Client,
     audits: Vec<AbortOnDropHandle<()>>,
 }
@@ -28,13 +31,16 @@ pub struct Cluster {
 impl Cluster {
     /// A cluster without an audit.
     pub fn new() -> Self {
+        let evaluation = ConstraintEvaluation::default();
         let server = Server::start(ServerOptions {
             rbac: true,
+            webhooks: vec![evaluation.webhook()],
             ..ServerOptions::default()
         });
         Self {
             client: Client::new(server.service(Identity::admin()), "default"),
             server,
+            evaluation,
             audits: Vec::new(),
         }
     }
@@ -44,6 +50,45 @@ impl Cluster {
         let mut cluster = Self::new();
         cluster.audit(mode, &Identity::admin());
         cluster
+    }
+
+    /// Audits, and refuses what violates.
+    pub fn enforced() -> Self {
+        let mut cluster = Self::new();
+        let (evaluation, server) = (cluster.evaluation.clone(), cluster.server.clone());
+        let task = tokio::spawn(async move {
+            let metrics = ControllerMetrics::default();
+            let stop = CancellationToken::new();
+            let ended = evaluation.run(&server, Constraints::Enforced, metrics, stop);
+            if let Err(error) = ended.await {
+                eprintln!("the audit has ended: {error}");
+            }
+        });
+        cluster.audits.push(AbortOnDropHandle::new(task));
+        cluster
+    }
+
+    /// Waits until a `ConfigMap` without labels is refused, or is not, without storing it.
+    pub async fn refuses(&self, namespace: &str, name: &str, wanted: bool) -> Result<()> {
+        let path = format!("/api/v1/namespaces/{namespace}/configmaps?dryRun=All");
+        let object = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}});
+        let begun = Instant::now();
+        loop {
+            let request = http::Request::post(&path).header("content-type", "application/json");
+            let sent = self
+                .send(request.body(object.to_string().into_bytes())?)
+                .await;
+            let is_refused = match sent {
+                Ok(_) => false,
+                Err(kube::Error::Api(status)) if status.code == 403 => true,
+                Err(error) => return Err(error.into()),
+            };
+            if is_refused == wanted {
+                return Ok(());
+            }
+            ensure!(begun.elapsed() < SOON, "{name} is refused: {is_refused}");
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
     }
 
     /// Audits as somebody.
