@@ -3,7 +3,7 @@
 use crate::Json;
 use crate::client::{Client, Violation};
 use crate::constraint::Constraint;
-use crate::enforcement::{DENY, DRYRUN, EnforcementPoint, SCOPED, WARN};
+use crate::enforcement::{ACTIONS, DENY, SCOPED, WARN, unsupported_scopes};
 use crate::matching::group_and_kind;
 use crate::messages;
 use crate::review::Review;
@@ -97,35 +97,25 @@ fn check_constraint(object: &Json, template: &ConstraintTemplate) -> Result<(), 
 
 fn check_actions(spec: &Json) -> Result<(), Refusal> {
     let action = spec["enforcementAction"].as_str().unwrap_or(DENY);
-    if ![DENY, DRYRUN, WARN, SCOPED].contains(&action) {
-        return Err(Refusal::failed(messages::unknown_action(action)));
+    if ACTIONS.contains(&action) {
+        return Ok(());
     }
     if action != SCOPED {
-        return Ok(());
+        return Err(Refusal::failed(messages::unknown_action(action)));
     }
     let Some(scopes) = spec["scopedEnforcementActions"].as_array() else {
         return Err(Refusal::failed(messages::SCOPES_REQUIRED.to_owned()));
     };
-    let known = EnforcementPoint::ALL.map(EnforcementPoint::name);
     let points = scopes.iter().flat_map(|scope| {
         let points = scope["enforcementPoints"].as_array();
         points.into_iter().flatten()
     });
-    let points: Vec<&str> = points
-        .filter_map(|point| point["name"].as_str())
-        .filter(|name| *name != "*" && !known.contains(name))
-        .collect();
+    let points = points.filter_map(|point| point["name"].as_str());
     let actions = scopes.iter().filter_map(|scope| scope["action"].as_str());
-    let actions: Vec<&str> = actions
-        .filter(|one| ![DENY, DRYRUN, WARN].contains(one))
-        .collect();
-    let of_points = (!points.is_empty()).then(|| messages::unknown_points(&points, &known));
-    let of_actions = (!actions.is_empty()).then(|| messages::unknown_scoped_actions(&actions));
-    let wrong: Vec<String> = of_points.into_iter().chain(of_actions).collect();
-    if wrong.is_empty() {
-        return Ok(());
+    match unsupported_scopes(points, actions) {
+        None => Ok(()),
+        Some(reason) => Err(Refusal::failed(reason)),
     }
-    Err(Refusal::failed(wrong.join("\n")))
 }
 
 /// The answer that violations make: `deny` refuses, `warn` warns, anything else is only audited.

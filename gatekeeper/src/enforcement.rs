@@ -27,6 +27,11 @@ impl EnforcementPoint {
         Self::AdmissionPolicy,
     ];
 
+    /// Whether a name is that of a point, or of all.
+    fn is_name(name: &str) -> bool {
+        name == "*" || Self::ALL.iter().any(|point| point.name() == name)
+    }
+
     /// The name in `spec.scopedEnforcementActions[].enforcementPoints[].name`.
     pub fn name(self) -> &'static str {
         match self {
@@ -46,6 +51,8 @@ pub const WARN: &str = "warn";
 pub const DRYRUN: &str = "dryrun";
 /// The action that is another one at each enforcement point.
 pub const SCOPED: &str = "scoped";
+/// The actions that need no scopes.
+pub(crate) const ACTIONS: [&str; 3] = [DENY, DRYRUN, WARN];
 
 /// The enforcement actions of a constraint. An unknown action is kept as it is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,36 +90,18 @@ impl Enforcement {
 
     /// What of it Gatekeeper's processes do not support, though its libraries keep it: a constraint with it is not evaluated.
     pub fn unsupported(&self) -> Option<String> {
-        const ACTIONS: [&str; 3] = [DENY, DRYRUN, WARN];
         if !self.is_scoped() {
             let is_known = self.action.is_empty() || ACTIONS.contains(&self.action.as_str());
-            return (!is_known).then(|| messages::UNRECOGNIZED_ACTION.to_owned());
+            // Gatekeeper's audit names the class of the action instead of the action.
+            return (!is_known).then(|| messages::unknown_action("unrecognized"));
         }
-        let actions = self.scopes.iter().map(|scope| scope.action.as_str());
-        let unknown_actions: Vec<&str> = actions.filter(|one| !ACTIONS.contains(one)).collect();
-        let is_point = |name: &str| {
-            name == "*"
-                || EnforcementPoint::ALL
-                    .iter()
-                    .any(|point| point.name() == name)
-        };
         // A scope without points counts as one with a point that has no name.
         let points = self.scopes.iter().flat_map(|scope| {
             let nameless = scope.points.is_empty().then_some("");
-            let points = scope.points.iter().map(String::as_str);
-            points.filter(|name| !is_point(name)).chain(nameless)
+            scope.points.iter().map(String::as_str).chain(nameless)
         });
-        let unknown_points: Vec<&str> = points.collect();
-        let points = (!unknown_points.is_empty()).then(|| {
-            messages::unrecognized_points(
-                &unknown_points,
-                &EnforcementPoint::ALL.map(EnforcementPoint::name),
-            )
-        });
-        let actions =
-            (!unknown_actions.is_empty()).then(|| messages::unrecognized_actions(&unknown_actions));
-        let reasons: Vec<String> = points.into_iter().chain(actions).collect();
-        (!reasons.is_empty()).then(|| reasons.join("\n"))
+        let actions = self.scopes.iter().map(|scope| scope.action.as_str());
+        unsupported_scopes(points, actions)
     }
 
     /// Whether the actions depend on the enforcement point.
@@ -136,6 +125,22 @@ impl Enforcement {
         let actions: Vec<String> = actions.into_iter().cloned().collect();
         (!actions.is_empty()).then_some(actions)
     }
+}
+
+/// Why the points and actions of scopes are not supported; none when all are.
+pub(crate) fn unsupported_scopes<'s>(
+    points: impl Iterator<Item = &'s str>,
+    actions: impl Iterator<Item = &'s str>,
+) -> Option<String> {
+    let points: Vec<&str> = points
+        .filter(|name| !EnforcementPoint::is_name(name))
+        .collect();
+    let actions: Vec<&str> = actions.filter(|one| !ACTIONS.contains(one)).collect();
+    let known = EnforcementPoint::ALL.map(EnforcementPoint::name);
+    let of_points = (!points.is_empty()).then(|| messages::unknown_points(&points, &known));
+    let of_actions = (!actions.is_empty()).then(|| messages::unknown_scoped_actions(&actions));
+    let reasons: Vec<String> = of_points.into_iter().chain(of_actions).collect();
+    (!reasons.is_empty()).then(|| reasons.join("\n"))
 }
 
 #[cfg(test)]

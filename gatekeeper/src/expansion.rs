@@ -19,23 +19,6 @@ const MAX_DEPTH: usize = 30;
 #[error("{0}")]
 pub struct ExpansionError(pub String);
 
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-struct Gvk {
-    group: String,
-    version: String,
-    kind: String,
-}
-
-impl Gvk {
-    fn api_version(&self) -> String {
-        if self.group.is_empty() {
-            self.version.clone()
-        } else {
-            format!("{}/{}", self.group, self.version)
-        }
-    }
-}
-
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ApplyTo {
     groups: Vec<String>,
@@ -44,7 +27,7 @@ struct ApplyTo {
 }
 
 impl ApplyTo {
-    fn includes(&self, gvk: &Gvk) -> bool {
+    fn includes(&self, gvk: &ResourceKind) -> bool {
         self.groups.contains(&gvk.group)
             && self.versions.contains(&gvk.version)
             && self.kinds.contains(&gvk.kind)
@@ -60,7 +43,7 @@ pub struct ExpansionTemplate {
     pub enforcement_action: Option<String>,
     apply_to: Vec<ApplyTo>,
     source: String,
-    generated: Gvk,
+    generated: ResourceKind,
 }
 
 impl ExpansionTemplate {
@@ -85,7 +68,7 @@ impl ExpansionTemplate {
             return fail(messages::expansion_source(name));
         }
         let generated = &spec["generatedGVK"];
-        let generated = Gvk {
+        let generated = ResourceKind {
             group: text(&generated["group"]),
             version: text(&generated["version"]),
             kind: text(&generated["kind"]),
@@ -121,7 +104,7 @@ impl ExpansionTemplate {
         })
     }
 
-    fn applies_to(&self, gvk: &Gvk) -> bool {
+    fn applies_to(&self, gvk: &ResourceKind) -> bool {
         self.apply_to.iter().any(|one| one.includes(gvk))
     }
 
@@ -222,26 +205,16 @@ impl Expansion {
 
     /// The kinds of what is made of objects of a kind, and of that in turn.
     pub fn made_of(&self, kind: &ResourceKind) -> Vec<ResourceKind> {
-        let mut pending = vec![Gvk {
-            group: kind.group.clone(),
-            version: kind.version.clone(),
-            kind: kind.kind.clone(),
-        }];
         let mut made = BTreeSet::new();
-        while let Some(gvk) = pending.pop() {
-            for template in self.templates.iter().filter(|one| self.makes(one, &gvk)) {
-                if made.insert(template.generated.clone()) {
-                    pending.push(template.generated.clone());
+        let mut pending = vec![kind];
+        while let Some(kind) = pending.pop() {
+            for template in self.templates.iter().filter(|one| self.makes(one, kind)) {
+                if made.insert(&template.generated) {
+                    pending.push(&template.generated);
                 }
             }
         }
-        let made = made.into_iter();
-        made.map(|gvk| ResourceKind {
-            group: gvk.group,
-            version: gvk.version,
-            kind: gvk.kind,
-        })
-        .collect()
+        made.into_iter().cloned().collect()
     }
 
     /// Whether objects are made of those of a kind, by one or several expansions, that a constraint may match.
@@ -250,7 +223,7 @@ impl Expansion {
         made.any(|one| constraint.matches.matches_kind(&one.group, &one.kind))
     }
 
-    fn makes(&self, template: &ExpansionTemplate, of: &Gvk) -> bool {
+    fn makes(&self, template: &ExpansionTemplate, of: &ResourceKind) -> bool {
         template.applies_to(of) && !self.in_cycle.contains(&template.name)
     }
 
@@ -276,7 +249,7 @@ impl Expansion {
     fn step(&self, parent: &Json, namespace: &str) -> Result<Vec<Resultant>, ExpansionError> {
         let (group, kind) = group_and_kind(parent);
         let version = parent["apiVersion"].as_str().unwrap_or_default();
-        let gvk = Gvk {
+        let gvk = ResourceKind {
             group: group.to_owned(),
             version: version.rsplit('/').next().unwrap_or_default().to_owned(),
             kind: kind.to_owned(),

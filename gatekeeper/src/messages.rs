@@ -476,23 +476,3 @@ pub fn unknown_review_field(path: &str) -> String {
 
 pub const IF_NOT_IMPORTED: &str =
     "rego_parse_error: `if` is a keyword only after `import future.keywords.if`";
-
-/// An unknown action. Gatekeeper names the class of the action instead of the action.
-pub(crate) const UNRECOGNIZED_ACTION: &str = "unrecognized enforcementAction: \"unrecognized\" is not within the supported list [deny dryrun warn scoped]";
-
-/// Unknown actions of scopes.
-pub(crate) fn unrecognized_actions(actions: &[&str]) -> String {
-    let actions = actions.join(" ");
-    format!(
-        "unrecognized enforcementAction: [{actions}] is not within the supported list [deny dryrun warn]"
-    )
-}
-
-/// Unknown enforcement points of scopes, or none at all.
-pub(crate) fn unrecognized_points(points: &[&str], supported: &[&str]) -> String {
-    let (points, supported) = (points.join(" "), supported.join(" "));
-    format!(
-        "unrecognized enforcement points: constraint will not be enforced for enforcement points [{points}], \
-         supported enforcement points are [{supported}]"
-    )
-}

@@ -14,6 +14,17 @@ pub struct ResourceKind {
     pub kind: String,
 }
 
+impl ResourceKind {
+    /// Group and version, as objects have them.
+    pub(crate) fn api_version(&self) -> String {
+        if self.group.is_empty() {
+            self.version.clone()
+        } else {
+            format!("{}/{}", self.group, self.version)
+        }
+    }
+}
+
 /// Kinds that change all the time, or that only ask: a constraint must name them.
 const NOISE: [(&str, &str); 13] = [
     ("", "Event"),
