@@ -35,6 +35,20 @@ pub(crate) fn map_field(object: &Map, key: &str) -> Option<Map> {
     }
 }
 
+/// The mappings in a field that is a list.
+pub(crate) fn maps_field(object: &Map, key: &str) -> Vec<Map> {
+    let Some(Value::List(list)) = object.get_str(key) else {
+        return Vec::new();
+    };
+    let entries = list.iter().cloned();
+    entries
+        .filter_map(|entry| match entry {
+            Value::Map(map) => Some(map),
+            _ => None,
+        })
+        .collect()
+}
+
 /// `metadata.name`, if it is text.
 pub(crate) fn name_of(object: &Map) -> Option<String> {
     text_field(&map_field(object, "metadata")?, "name")

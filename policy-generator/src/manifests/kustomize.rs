@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::merge::{Schema, apply_all};
 use crate::messages;
 use crate::paths::Base;
-use crate::values::{map_field, set, text_field, text_of};
+use crate::values::{map_field, maps_field, set, text_field, text_of};
 
 /// What the environment allows for kustomize directories.
 #[derive(Clone, Copy, Debug, Default)]
@@ -120,7 +120,7 @@ fn built_in(root: &Path, switches: Switches, depth: usize) -> Result<Vec<Map>, N
     }
     for object in &objects {
         add_labels(object, &kustomization)?;
-        for image in maps(&kustomization, "images") {
+        for image in maps_field(&kustomization, "images") {
             set_images(&Value::Map(object.clone()), &image);
         }
     }
@@ -145,19 +145,6 @@ fn texts(map: &Map, key: &str) -> Vec<String> {
         Some(Value::List(list)) => list.to_vec().iter().map(text_of).collect(),
         _ => Vec::new(),
     }
-}
-
-fn maps(map: &Map, key: &str) -> Vec<Map> {
-    let Some(Value::List(list)) = map.get_str(key) else {
-        return Vec::new();
-    };
-    let entries = list.iter().cloned();
-    entries
-        .filter_map(|entry| match entry {
-            Value::Map(map) => Some(map),
-            _ => None,
-        })
-        .collect()
 }
 
 /// A file of a kustomization, which has to be below its directory.
@@ -206,7 +193,7 @@ fn patches(root: &Path, kustomization: &Map, switches: Switches) -> Result<Vec<M
         let text = std::fs::read_to_string(at);
         Ok(text.map_err(|_| Error::new(messages::unreadable_manifest(name)))?)
     };
-    for patch in maps(kustomization, "patches") {
+    for patch in maps_field(kustomization, "patches") {
         if patch.get_str("target").is_some() || patch.get_str("options").is_some() {
             return Err(NotBuilt::Beyond("patches.target".to_owned()));
         }
@@ -230,7 +217,7 @@ fn patches(root: &Path, kustomization: &Map, switches: Switches) -> Result<Vec<M
 }
 
 fn add_labels(object: &Map, kustomization: &Map) -> Result<(), NotBuilt> {
-    for labels in maps(kustomization, "labels") {
+    for labels in maps_field(kustomization, "labels") {
         for option in ["includeSelectors", "includeTemplates", "fields"] {
             if labels.get_str(option).is_some_and(|value| value.truth()) {
                 return Err(NotBuilt::Beyond(format!("labels.{option}")));

@@ -6,7 +6,7 @@ use reeve_go_compat::value::{Map, Value};
 
 use crate::error::Error;
 use crate::messages;
-use crate::values::{map_field, set, text_field};
+use crate::values::{map_field, maps_field, name_of, set, text_field};
 
 /// The kinds without namespace that kustomize knows, with the versions of their group. It takes all others for kinds with one.
 const CLUSTER_SCOPED: [(&str, &[&str], &[&str]); 14] = [
@@ -69,6 +69,9 @@ const CLUSTER_SCOPED: [(&str, &[&str], &[&str]); 14] = [
     ("", &["v1"], &["Namespace"]),
 ];
 
+/// The namespace that an object without one is taken to be in, where something refers to it.
+const DEFAULT: &str = "default";
+
 /// Puts objects into a namespace: those that have one, what is the namespace, and the references to accounts and services among them.
 pub(super) fn set_namespace(objects: &[Map], namespace: &str) -> Result<(), Error> {
     let before = Referents::of(objects);
@@ -87,8 +90,8 @@ pub(super) fn set_namespace(objects: &[Map], namespace: &str) -> Result<(), Erro
     let mut known = HashSet::new();
     for object in objects {
         let kind = TypeMeta::of(object);
-        let name = metadata_text(object, "name");
-        let space = metadata_text(object, "namespace");
+        let name = name_of(object).unwrap_or_default();
+        let space = namespace_of(object);
         if !known.insert((kind.group, kind.kind.clone(), space, name.clone())) {
             return Err(Error::new(messages::namespace_conflict(&kind.kind, &name)));
         }
@@ -126,12 +129,6 @@ impl TypeMeta {
     }
 }
 
-fn metadata_text(object: &Map, key: &str) -> String {
-    let metadata = map_field(object, "metadata");
-    let text = metadata.and_then(|metadata| text_field(&metadata, key));
-    text.unwrap_or_default()
-}
-
 /// The accounts and services of a kustomization, by name, with the namespaces that they had.
 struct Referents {
     accounts: HashSet<(String, String)>,
@@ -143,7 +140,12 @@ impl Referents {
         let of_kind = |kind: &'static str| {
             let objects = objects.iter();
             let of_kind = objects.filter(move |object| TypeMeta::of(object).is("", kind));
-            of_kind.map(|object| (metadata_text(object, "name"), space(object)))
+            of_kind.map(|object| {
+                (
+                    name_of(object).unwrap_or_default(),
+                    namespace_of(object).unwrap_or_else(|| DEFAULT.to_owned()),
+                )
+            })
         };
         Self {
             accounts: of_kind("ServiceAccount").collect(),
@@ -152,14 +154,8 @@ impl Referents {
     }
 }
 
-/// The namespace of an object; one that has none is taken to be in `default`.
-fn space(object: &Map) -> String {
-    let space = metadata_text(object, "namespace");
-    if space.is_empty() {
-        "default".to_owned()
-    } else {
-        space
-    }
+fn namespace_of(object: &Map) -> Option<String> {
+    text_field(&map_field(object, "metadata")?, "namespace").filter(|space| !space.is_empty())
 }
 
 /// Whether a reference, perhaps without namespace, means one of these.
@@ -178,7 +174,7 @@ fn refer(object: &Map, namespace: &str, before: &Referents) {
     let kind = TypeMeta::of(object);
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
-            for subject in maps_of(object, "subjects") {
+            for subject in maps_field(object, "subjects") {
                 let is_default = text_field(&subject, "name").as_deref() == Some("default");
                 let is_account = text_field(&subject, "kind").as_deref() == Some("ServiceAccount");
                 if is_default || is_account && is_among(&subject, &before.accounts) {
@@ -203,7 +199,7 @@ fn refer(object: &Map, namespace: &str, before: &Referents) {
             "admissionregistration.k8s.io",
             "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
         ) => {
-            for webhook in maps_of(object, "webhooks") {
+            for webhook in maps_field(object, "webhooks") {
                 let config = map_field(&webhook, "clientConfig");
                 let service = config.and_then(|config| map_field(&config, "service"));
                 if let Some(service) = service.filter(|one| is_among(one, &before.services)) {
@@ -222,15 +218,4 @@ fn child(map: &Map, key: &str) -> Map {
         set(map, key, Value::Map(made.clone()));
         made
     })
-}
-
-fn maps_of(map: &Map, key: &str) -> Vec<Map> {
-    let Some(Value::List(list)) = map.get_str(key) else {
-        return Vec::new();
-    };
-    let maps = list.iter().filter_map(|one| match one {
-        Value::Map(map) => Some(map.clone()),
-        _ => None,
-    });
-    maps.collect()
 }

@@ -152,18 +152,13 @@ fn merged_by_keys(own: &[Value], patch: &[&Value], element: &Node, keys: &[Strin
     let mut first = Vec::new();
     for value in patch {
         let is_same = |own: &Value| {
+            let lacks = |key| key_of(own, key).is_none() && key_of(value, key).is_none();
             keys.iter()
-                .all(|key| match (key_of(own, key), key_of(value, key)) {
-                    (Some(own), Some(patch)) => own.deep_equal(&patch),
-                    (None, None) => true,
-                    _ => false,
-                })
+                .all(|key| is_same_key(own, value, key).unwrap_or_else(|| lacks(key)))
         };
         let agrees = |own: &Value| {
-            let mut both = keys
-                .iter()
-                .filter_map(|key| Some((key_of(own, key)?, key_of(value, key)?)));
-            both.all(|(own, patch)| own.deep_equal(&patch))
+            keys.iter()
+                .all(|key| is_same_key(own, value, key).unwrap_or(true))
         };
         let is_whole = keys.iter().all(|key| key_of(value, key).is_some());
         let is_lost = rest.iter().flatten().any(agrees);
@@ -190,22 +185,19 @@ fn is_directed(value: &Value, by: &str) -> bool {
     matches!(value, Value::Map(map) if directive(map).as_deref() == Some(by))
 }
 
+/// Whether an element of the patch is for one of the object, in a list that merges by values or by one key.
 fn matches(own: &Value, patch: &Value, merging: &Merging) -> bool {
-    let keys = match (merging, own, patch) {
-        (Merging::Values, _, _) => return own.deep_equal(patch),
-        (Merging::Keys(keys), Value::Map(_), Value::Map(_)) => keys,
-        (Merging::Keys(_), _, _) => return false,
-    };
-    let (Value::Map(own), Value::Map(patch)) = (own, patch) else {
-        return false;
-    };
-    // A key that the patch leaves out matches any.
-    let mut given = keys
-        .iter()
-        .filter_map(|key| Some((key, patch.get_str(key).filter(Value::truth)?)))
-        .peekable();
-    given.peek().is_some()
-        && given.all(|(key, value)| own.get_str(key).is_some_and(|own| own.deep_equal(&value)))
+    match merging {
+        Merging::Values => own.deep_equal(patch),
+        Merging::Keys(keys) => keys
+            .iter()
+            .all(|key| is_same_key(own, patch, key) == Some(true)),
+    }
+}
+
+/// Whether two elements have the same value of a key; none if one of them has none.
+fn is_same_key(own: &Value, patch: &Value, key: &str) -> Option<bool> {
+    Some(key_of(own, key)?.deep_equal(&key_of(patch, key)?))
 }
 
 fn directive(map: &Map) -> Option<String> {
