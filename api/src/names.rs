@@ -107,6 +107,10 @@ pub const MANAGED_BY_LABEL: &str = "app.kubernetes.io/managed-by";
 pub const MANAGED_BY_REEVE: &str = "reeve";
 /// The CRD of constraint templates.
 pub const CONSTRAINT_TEMPLATES_CRD: &str = "constrainttemplates.templates.gatekeeper.sh";
+/// The configuration of Gatekeeper's validating webhook: where it is, constraints refuse requests.
+pub const GATEKEEPER_WEBHOOK_CONFIGURATION: &str = "gatekeeper-validating-webhook-configuration";
+/// The namespace of Gatekeeper.
+pub const GATEKEEPER_NAMESPACE: &str = "gatekeeper-system";
 
 /// Splits an `apiVersion` into group and version; the core group is the empty string.
 pub fn split_api_version(api_version: &str) -> (&str, &str) {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use reeve_api::names::GATEKEEPER_NAMESPACE;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Action;
 use serde_json::Value;
@@ -15,16 +16,11 @@ use crate::resources::key_of;
 use crate::state::{Audit, PLAN_WINDOW, Served, Work};
 
 /// Gatekeeper reads the `Config` of this namespace and name, and no other.
-const CONFIG: (&str, &str) = ("gatekeeper-system", "config");
+const CONFIG: (&str, &str) = (GATEKEEPER_NAMESPACE, "config");
 /// How long an audit waits for the configuration before it begins without.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 impl Audit {
-    /// What the configuration comes to now.
-    pub(crate) fn effect(&self) -> Arc<Effect> {
-        Arc::clone(&self.configuration.lock().effect)
-    }
-
     /// Follows the configuration of kinds that are served, and waits until it is known.
     pub(crate) async fn follow_configuration(self: &Arc<Self>, served: &[Served]) {
         let mut waiting = Vec::new();

@@ -35,8 +35,9 @@ pub(crate) async fn follow(
         match event {
             Ok(ObjectEvent::Listing) => listed.clear(),
             Ok(ObjectEvent::Listed(object)) => {
-                listed.insert(key_of(&object));
-                known.insert(key_of(&object));
+                let key = key_of(&object);
+                listed.insert(key.clone());
+                known.insert(key);
                 on_change(Change::Present(object));
             }
             Ok(ObjectEvent::Applied(object)) => {

@@ -7,6 +7,7 @@ use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, DynamicObject, ListParams};
+use reeve_api::names::GATEKEEPER_WEBHOOK_CONFIGURATION as CONFIGURATION;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
 use reeve_runtime::object::StatusReason;
@@ -18,7 +19,6 @@ use tokio::sync::watch;
 use crate::error::AuditError;
 use crate::{Options, audit, definitions, resources};
 
-const CONFIGURATION: &str = "gatekeeper-validating-webhook-configuration";
 const RETRY: Duration = Duration::from_secs(5);
 
 /// Audits while there is no Gatekeeper, until `stop`.

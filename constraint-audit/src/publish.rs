@@ -75,10 +75,10 @@ impl Audit {
             return None;
         }
         let limit = self.options.violations_limit;
-        let feeding = self.feeding_kinds();
-        let audit = self.results.lock().audit(key, limit, |kind| {
-            is_audited(kind) || is_referential && feeding.contains(kind)
-        });
+        let read = is_referential.then(|| self.feeding_kinds());
+        let read = read.unwrap_or_default();
+        let concerns = |kind: &ResourceKind| is_audited(kind) || read.contains(kind);
+        let audit = self.results.lock().audit(key, limit, concerns);
         let auditor = Auditor {
             id: self.options.id.clone(),
             constraint_uid: text(&object["metadata"]["uid"]),

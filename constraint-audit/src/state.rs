@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::Options;
-use crate::configuration::Configuration;
+use crate::configuration::{Configuration, Effect};
 use crate::resources::Loaded;
 use crate::results::Results;
 
@@ -187,6 +187,11 @@ impl Audit {
         }
     }
 
+    /// What the configuration comes to now.
+    pub(crate) fn effect(&self) -> Arc<Effect> {
+        Arc::clone(&self.configuration.lock().effect)
+    }
+
     /// The constraints of the engine have changed.
     pub(crate) fn count_constraints(&self, engine: &Engine) {
         if let Some(admission) = &self.options.admission {
@@ -204,7 +209,7 @@ impl Audit {
         let Some(constraint) = engine.constraint(key) else {
             return;
         };
-        let effect = Arc::clone(&self.configuration.lock().effect);
+        let effect = self.effect();
         for (kind, watch) in self.kind_watches.lock().iter_mut() {
             if effect.concerns(constraint, kind) {
                 watch.is_outdated = true;

@@ -6,17 +6,18 @@ use std::time::Duration;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use kube::Client;
 use kube::api::{Api, PostParams};
-use reeve_api::names::{MANAGED_BY_LABEL, MANAGED_BY_REEVE};
+use reeve_api::names::{
+    GATEKEEPER_NAMESPACE, GATEKEEPER_WEBHOOK_CONFIGURATION as CONFIGURATION, MANAGED_BY_LABEL,
+    MANAGED_BY_REEVE,
+};
 use reeve_gatekeeper::admission::WEBHOOK;
 use reeve_runtime::object::StatusReason;
 use serde_json::{Value, json};
 
 use crate::error::AuditError;
 
-/// The name of the configuration, by which others see that constraints refuse requests.
-pub(crate) const CONFIGURATION: &str = "gatekeeper-validating-webhook-configuration";
 /// Where Gatekeeper runs; the namespace of the service, which does not exist.
-pub const NAMESPACE: &str = "gatekeeper-system";
+pub const NAMESPACE: &str = GATEKEEPER_NAMESPACE;
 /// The name of the service in the configuration.
 pub const SERVICE: &str = "reeve-constraint-admission";
 /// The path of requests that constraints decide.

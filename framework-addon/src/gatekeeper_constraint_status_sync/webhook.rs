@@ -3,13 +3,13 @@
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use kube::Client;
 use kube::api::Api;
+use reeve_api::names::GATEKEEPER_WEBHOOK_CONFIGURATION as CONFIGURATION;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::supervisor::Supervisor;
 use reeve_runtime::watch::{Store, Watch};
 
 use super::finding::WebhookValidation;
 
-const CONFIGURATION: &str = "gatekeeper-validating-webhook-configuration";
 const ENTRY: &str = "validation.gatekeeper.sh";
 
 /// The watch of Gatekeeper's webhook; clones share it.
