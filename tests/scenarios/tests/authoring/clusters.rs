@@ -1,6 +1,5 @@
 //! Dry runs and templates that read a cluster.
 
-use std::ffi::OsStr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -14,7 +13,7 @@ fn run(folder: &Folder, kubeconfig: &Path, arguments: &[&str]) -> Result<Ran> {
     folder.run(
         &reeve_binary()?,
         arguments,
-        &[("KUBECONFIG", kubeconfig.as_os_str() as &OsStr)],
+        &[("KUBECONFIG", kubeconfig.as_os_str())],
     )
 }
 

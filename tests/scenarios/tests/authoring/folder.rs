@@ -7,6 +7,9 @@ use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context as _, Result, ensure};
 
+/// No variables but those of the tests.
+pub(crate) const PLAIN: &[(&str, &OsStr)] = &[];
+
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result, ensure};
 use reeve_testkit::{Object, Packager, parse, reeve_binary};
 use serde_json::{Value, json};
 
-use crate::folder::{Folder, Ran};
+use crate::folder::{Folder, PLAIN, Ran};
 
 const GENERATOR: &str = "
 apiVersion: policy.open-cluster-management.io/v1
@@ -106,11 +106,7 @@ pub(crate) async fn plugin() -> Result<()> {
     let kustomize = program(Packager::Kustomize).await?;
     let folder = author("generators: [generator.yaml]\n")?;
     let built = build(&folder, &kustomize)?.ended_with(0)?;
-    let own = folder.run(
-        &reeve_binary()?,
-        &["generate", "generator.yaml"],
-        &[] as &[(&str, &OsStr)],
-    )?;
+    let own = folder.run(&reeve_binary()?, &["generate", "generator.yaml"], PLAIN)?;
     let own = own.ended_with(0)?;
     ensure!(
         sorted(&built)? == sorted(&own)?,
@@ -410,11 +406,7 @@ pub(crate) async fn installed() -> Result<()> {
 
 /// The objects that kustomize makes of the directory `k`, in their own order.
 fn built(folder: &Folder, kustomize: &Path) -> Result<Vec<Value>> {
-    let ran = folder.run(
-        kustomize,
-        &["build", "--reorder", "none", "k"],
-        &[] as &[(&str, &OsStr)],
-    )?;
+    let ran = folder.run(kustomize, &["build", "--reorder", "none", "k"], PLAIN)?;
     objects(&ran.ended_with(0)?)
 }
 

@@ -1,18 +1,16 @@
 //! The generator's output is linted before anybody applies it.
 
-use std::ffi::OsStr;
-
 use anyhow::{Result, ensure};
 use reeve_testkit::reeve_binary;
 
-use crate::folder::{Folder, Ran};
+use crate::folder::{Folder, PLAIN, Ran};
 
 const CONFIG_MAP: &str =
     "{apiVersion: v1, kind: ConfigMap, metadata: {name: cm, namespace: default}}";
 
 fn generate(folder: &Folder, arguments: &[&str]) -> Result<Ran> {
     let arguments = [&["generate"], arguments].concat();
-    folder.run(&reeve_binary()?, &arguments, &[] as &[(&str, &OsStr)])
+    folder.run(&reeve_binary()?, &arguments, PLAIN)
 }
 
 /// Without `--strict` upstream's output, mistakes included; with it, nothing after an error.
