@@ -224,7 +224,8 @@ fn either(
     Ok(Value::Array(list))
 }
 
-/// No time at all is written as an empty message.
+/// A time with microseconds, all six digits of them: `MicroTime` is read with no fewer, `Time` with any. No time at all is written as an empty
+/// message.
 fn time(bytes: &[u8]) -> Result<Value, ProtobufError> {
     let Some(seconds) = find(bytes, 1)? else {
         return Ok(Value::Null);
@@ -232,7 +233,8 @@ fn time(bytes: &[u8]) -> Result<Value, ProtobufError> {
     let nanos = find(bytes, 2)?.map_or(Ok(0), Field::integer)?;
     let nanos = i32::try_from(nanos).map_err(|_| ProtobufError::Broken)?;
     let time = jiff::Timestamp::new(seconds.integer()?, nanos);
-    Ok(time.map_err(|_| ProtobufError::Broken)?.to_string().into())
+    let time = time.map_err(|_| ProtobufError::Broken)?;
+    Ok(format!("{time:.6}").into())
 }
 
 fn integer_or_text(bytes: &[u8]) -> Result<Value, ProtobufError> {
@@ -273,13 +275,21 @@ mod tests {
         validation.message(1, schema);
         version.message(4, &validation);
         spec.message(7, &version);
-        let (mut definition, mut types, mut envelope) =
-            (Message::default(), Message::default(), Message::default());
+        let mut definition = Message::default();
         definition.message(2, &spec);
-        types.text(1, "apiextensions.k8s.io/v1");
-        types.text(2, "CustomResourceDefinition");
+        body(
+            "apiextensions.k8s.io/v1",
+            "CustomResourceDefinition",
+            &definition,
+        )
+    }
+
+    fn body(version: &str, kind: &str, object: &Message) -> Vec<u8> {
+        let (mut types, mut envelope) = (Message::default(), Message::default());
+        types.text(1, version);
+        types.text(2, kind);
         envelope.message(1, &types);
-        envelope.message(2, &definition);
+        envelope.message(2, object);
         [MAGIC, &envelope.into_bytes()].concat()
     }
 
@@ -321,6 +331,23 @@ mod tests {
             json!({}),
             "Go writes a null, which it reads as nothing"
         );
+    }
+
+    #[test]
+    fn times_have_all_digits_of_their_microseconds() {
+        let renewed = |nanos| {
+            let (mut time, mut spec, mut lease) =
+                (Message::default(), Message::default(), Message::default());
+            time.integer(1, 1_795_676_668);
+            time.integer(2, nanos);
+            spec.message(4, &time);
+            lease.message(2, &spec);
+            let object = parse(&body("coordination.k8s.io/v1", "Lease", &lease)).unwrap();
+            object["spec"]["renewTime"].clone()
+        };
+        assert_eq!(renewed(0), "2026-11-26T07:04:28.000000Z");
+        assert_eq!(renewed(332_730_000), "2026-11-26T07:04:28.332730Z");
+        assert_eq!(renewed(332_731_999), "2026-11-26T07:04:28.332731Z");
     }
 
     #[test]

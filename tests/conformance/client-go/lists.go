@@ -4,10 +4,14 @@ import (
 	"context"
 	"fmt"
 	"sort"
+	"strings"
+	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -278,6 +282,34 @@ func protobuf(t *traveller) error {
 	}
 	err = typed.CoreV1().RESTClient().Get().Namespace(t.namespace).Resource("configmaps").Name("a").Do(t.context).Into(unknown)
 	refused("gone", err)
+	return renewals(t, typed)
+}
+
+// renewals writes times with microseconds that end with zeros, and reads them as JSON.
+func renewals(t *traveller, typed kubernetes.Interface) error {
+	leases := typed.CoordinationV1().Leases(t.namespace)
+	untyped := t.dynamic.Resource(coordinationv1.SchemeGroupVersion.WithResource("leases")).Namespace(t.namespace)
+	holder, seconds := "tour", int32(1)
+	for _, microseconds := range []int{0, 500_000, 332_730, 332_731} {
+		renewed := metav1.NewMicroTime(time.Date(2026, 1, 2, 15, 4, 5, microseconds*1000, time.UTC))
+		_, err := leases.Create(t.context, &coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Name: fmt.Sprintf("renewed-%d", microseconds)},
+			Spec:       coordinationv1.LeaseSpec{HolderIdentity: &holder, LeaseDurationSeconds: &seconds, RenewTime: &renewed},
+		}, metav1.CreateOptions{})
+		if err != nil {
+			refused("renewal", err)
+			continue
+		}
+		read, err := untyped.Get(t.context, fmt.Sprintf("renewed-%d", microseconds), metav1.GetOptions{})
+		if err != nil {
+			return err
+		}
+		text, _, err := unstructured.NestedString(read.Object, "spec", "renewTime")
+		say("renewal", "%s", strings.TrimPrefix(text, "2026-01-02T15:04:05"))
+		if err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

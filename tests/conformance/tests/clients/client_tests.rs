@@ -141,7 +141,7 @@ async fn compare_servers(
     program: &(PathBuf, Option<PathBuf>),
     both: &Both,
 ) -> Result<(), Failed> {
-    let (embedded, real) = tokio::try_join!(
+    let ((embedded, log), (real, _)) = tokio::try_join!(
         run_program(client_test, program, &both.embedded.kubeconfig),
         run_program(client_test, program, &both.real.kubeconfig)
     )
@@ -166,6 +166,8 @@ async fn compare_servers(
     if wrong.is_empty() {
         Ok(())
     } else {
+        // What a client retries it only logs.
+        wrong.push(format!("the client's log at the embedded server:\n{log}"));
         Err(wrong.join("\n").into())
     }
 }
@@ -191,11 +193,12 @@ fn is_step(line: &str, step: &str) -> bool {
         .is_some_and(|rest| rest.starts_with(": "))
 }
 
+/// The output, without the log of a program that has ended well, and its log.
 async fn run_program(
     client_test: &ClientTest,
     (program, script): &(PathBuf, Option<PathBuf>),
     kubeconfig: &Path,
-) -> Result<CommandOutput> {
+) -> Result<(CommandOutput, String)> {
     let child = Command::new(program)
         .args(script)
         .arg(client_test.name)
@@ -212,14 +215,15 @@ async fn run_program(
     };
     let output = output.with_context(|| format!("starting {}", program.display()))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Ok(CommandOutput {
+    let log = text(&output.stderr);
+    let output = CommandOutput {
         code: output.status.code(),
         stdout: text(&output.stdout),
-        // Logs, unless it has ended badly.
         stderr: if output.status.success() {
             String::new()
         } else {
-            text(&output.stderr)
+            log.clone()
         },
-    })
+    };
+    Ok((output, log))
 }
