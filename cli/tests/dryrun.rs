@@ -24,6 +24,7 @@ cases! {
     dry_6_policy_with_several => "policy-with-several",
     dry_7_several_documents => "several-documents",
     dry_7_several_with_error => "several-with-error",
+    dry_7_policy_folder => "policy-folder",
     dry_7_nothing_to_evaluate => "nothing-to-evaluate",
     dry_8_stdin => "stdin",
     dry_8_multi_document_input => "multi-document-input",
@@ -87,4 +88,7 @@ cases! {
     dry_20_status_wrong_types => "status-wrong-types",
     dry_20_status_lists => "status-lists",
     dry_22_status_unreadable => "status-unreadable",
+    dry_25_constraints => "constraints",
+    dry_25_constraints_alone => "constraints-alone",
+    dry_26_constraints_that_cannot_be_evaluated => "constraints-wrong",
 }

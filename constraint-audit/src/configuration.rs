@@ -4,15 +4,24 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
+use reeve_api::names::GATEKEEPER_NAMESPACE;
 use reeve_gatekeeper::audit::ResourceKind;
+use reeve_gatekeeper::client::{Client as Engine, ConstraintKey, Violation};
 use reeve_gatekeeper::configuration::{Exclusions, Process, synced_kinds};
 use reeve_gatekeeper::constraint::Constraint;
+use reeve_gatekeeper::enforcement::EnforcementPoint;
 use reeve_gatekeeper::expansion::{Expansion, ExpansionTemplate};
+use reeve_gatekeeper::matching::Source;
+use reeve_gatekeeper::review::Review;
+use reeve_runtime::object::ObjectKey;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
 use crate::resources::name_of;
+
+/// Gatekeeper reads the `Config` of this namespace and name, and no other.
+const CONFIG: (&str, &str) = (GATEKEEPER_NAMESPACE, "config");
 
 /// A kind of Gatekeeper's configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -34,6 +43,11 @@ impl Kind {
             Self::ExpansionTemplate => ("expansion.gatekeeper.sh", "ExpansionTemplate"),
         };
         kind.group == group && kind.kind == name
+    }
+
+    /// Whether the object of a namespace and name counts.
+    pub(crate) fn is_read(self, key: &ObjectKey) -> bool {
+        self != Self::Config || (key.namespace.as_str(), key.name.as_str()) == CONFIG
     }
 }
 
@@ -96,6 +110,32 @@ impl Effect {
     /// Whether a process leaves an object out.
     pub(crate) fn excludes(&self, process: Process, object: &Value) -> bool {
         self.exclusions.excludes(process, object)
+    }
+
+    /// The violations by an object, and by what is made of it, of the constraints that are `wanted`.
+    pub(crate) fn review(
+        &self,
+        engine: &Engine,
+        object: Value,
+        wanted: impl Fn(&ConstraintKey) -> bool,
+    ) -> Result<Vec<Violation>, String> {
+        let made = if self.expansion.is_empty() {
+            Vec::new()
+        } else {
+            let made = self.expansion.expand(&object);
+            made.map_err(|error| error.to_string())?
+        };
+        let review = |object: Value, source: Source| -> Result<Vec<Violation>, String> {
+            let review = Review::of_object(object).map_err(|error| error.to_string())?;
+            let review = review.with_source(source);
+            Ok(engine.review_by(&review, EnforcementPoint::Audit, |one| wanted(&one.key())))
+        };
+        let mut violations = review(object, Source::Original)?;
+        for resultant in made {
+            let found = review(resultant.object.clone(), Source::Generated)?;
+            violations.extend(resultant.attribute(found));
+        }
+        Ok(violations)
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use reeve_api::names::GATEKEEPER_NAMESPACE;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Action;
 use serde_json::Value;
@@ -15,8 +14,6 @@ use crate::follow::{Change, follow};
 use crate::resources::key_of;
 use crate::state::{Audit, PLAN_WINDOW, Served, Work};
 
-/// Gatekeeper reads the `Config` of this namespace and name, and no other.
-const CONFIG: (&str, &str) = (GATEKEEPER_NAMESPACE, "config");
 /// How long an audit waits for the configuration before it begins without.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -83,8 +80,7 @@ impl Audit {
     }
 
     fn configure(&self, kind: Kind, key: &ObjectKey, object: Option<Value>) {
-        let is_read = kind != Kind::Config || (key.namespace.as_str(), key.name.as_str()) == CONFIG;
-        if !is_read {
+        if !kind.is_read(key) {
             return;
         }
         let mut configuration = self.configuration.lock();

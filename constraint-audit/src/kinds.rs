@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use kube::Client;
 use kube::api::Api;
 use kube::core::ApiResource;
 use kube::discovery::{ApiCapabilities, ApiGroup, Discovery, verbs};
@@ -114,28 +115,32 @@ impl Audit {
         if let Some(served) = &*self.served.lock() {
             return Ok(Arc::clone(served));
         }
-        let discovery = Discovery::new(self.client.clone());
-        let discovery = discovery.run_aggregated().await;
-        let discovery =
-            discovery.map_err(AuditError::new("discover the kinds of the API server"))?;
-        let preferred: Vec<Served> = discovery
-            .groups()
-            .flat_map(ApiGroup::recommended_resources)
-            .filter_map(watched)
-            .collect();
-        let all = discovery.groups().flat_map(|group| {
-            let versions = group.versions();
-            versions.flat_map(|version| group.versioned_resources(version))
-        });
-        let is_preferred: HashSet<&ResourceKind> = preferred.iter().map(|one| &one.kind).collect();
-        let others = all
-            .filter_map(watched)
-            .filter(|one| !is_preferred.contains(&one.kind))
-            .collect();
-        let served = Arc::new(ServedKinds { preferred, others });
+        let served = discover(self.client.clone()).await;
+        let served = served.map_err(AuditError::new("discover the kinds of the API server"))?;
+        let served = Arc::new(served);
         *self.served.lock() = Some(Arc::clone(&served));
         Ok(served)
     }
+}
+
+/// What an API server lists and watches.
+pub(crate) async fn discover(client: Client) -> Result<ServedKinds, kube::Error> {
+    let discovery = Discovery::new(client).run_aggregated().await?;
+    let preferred: Vec<Served> = discovery
+        .groups()
+        .flat_map(ApiGroup::recommended_resources)
+        .filter_map(watched)
+        .collect();
+    let all = discovery.groups().flat_map(|group| {
+        let versions = group.versions();
+        versions.flat_map(|version| group.versioned_resources(version))
+    });
+    let is_preferred: HashSet<&ResourceKind> = preferred.iter().map(|one| &one.kind).collect();
+    let others = all
+        .filter_map(watched)
+        .filter(|one| !is_preferred.contains(&one.kind))
+        .collect();
+    Ok(ServedKinds { preferred, others })
 }
 
 /// A discovered resource, if it can be listed and watched.

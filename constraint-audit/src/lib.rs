@@ -6,7 +6,7 @@
 //! has one stream ([`objects`]): every listed or changed object is reviewed by all constraints and dropped, and only its violations are
 //! kept ([`results`]). What is made of an object by [`configuration`] is reviewed with it. [`publish`] writes the status of a constraint when its violations have changed. Nothing is listed again in
 //! intervals: only a change of a constraint, of its template, of a Namespace that it selects by, or of the inventory of a referential
-//! one lists kinds again. [`admission`] answers requests with the same engine, behind a [`webhook`] of the process. [`live`] hands the cluster over to a real Gatekeeper.
+//! one lists kinds again. [`admission`] answers requests with the same engine, behind a [`webhook`] of the process. [`once`] audits for a dry run. [`live`] hands the cluster over to a real Gatekeeper.
 
 mod admission;
 mod audit;
@@ -22,6 +22,7 @@ mod live;
 mod messages;
 mod namespaces;
 mod objects;
+mod once;
 mod publish;
 mod resources;
 mod results;
@@ -38,9 +39,10 @@ use reeve_runtime::supervisor::TaskError;
 
 pub use admission::{ACCOUNT, Admission};
 pub use definitions::constraint_templates_crd;
+pub use once::{Objects, OneAudit};
 pub use reeve_gatekeeper::admission::Answer;
 pub use reeve_gatekeeper::audit::VIOLATIONS_LIMIT;
-pub use reeve_gatekeeper::client::Engines;
+pub use reeve_gatekeeper::client::{ConstraintKey, Engines};
 
 /// Who evaluates the constraints of a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -27,6 +27,11 @@ pub(crate) fn refused(kind: &str, reason: &str) -> String {
     format!("{kind}: {reason}")
 }
 
+/// An object of a list cannot be decoded.
+pub(crate) fn undecodable(kind: &str, key: &str) -> String {
+    format!("{kind}: {key} cannot be decoded")
+}
+
 /// A request cannot be answered: an evaluation took too long.
 pub(crate) fn late(kind: &str, name: &str, reason: &str) -> String {
     format!("constraint {kind} {name}: {reason}")

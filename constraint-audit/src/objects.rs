@@ -8,9 +8,6 @@ use kube::runtime::watcher;
 use reeve_gatekeeper::audit::{Resource, ResourceKind};
 use reeve_gatekeeper::client::{ConstraintKey, Violation};
 use reeve_gatekeeper::configuration::Process;
-use reeve_gatekeeper::enforcement::EnforcementPoint;
-use reeve_gatekeeper::matching::Source;
-use reeve_gatekeeper::review::Review;
 use reeve_runtime::object::{ObjectKey, status_message};
 use reeve_runtime::object_stream::{self, ObjectEvent};
 use reeve_runtime::queue::Action;
@@ -93,26 +90,8 @@ impl Audit {
 
     fn violations(&self, object: Value, effect: &Effect) -> Result<Vec<Violation>, String> {
         let too_slow = self.results.lock().too_slow();
-        let made = if effect.expansion.is_empty() {
-            Vec::new()
-        } else {
-            let made = effect.expansion.expand(&object);
-            made.map_err(|error| error.to_string())?
-        };
         let engine = self.engine.read();
-        let review = |object: Value, source: Source| -> Result<Vec<Violation>, String> {
-            let review = Review::of_object(object).map_err(|error| error.to_string())?;
-            let review = review.with_source(source);
-            Ok(engine.review_by(&review, EnforcementPoint::Audit, |one| {
-                too_slow.is_empty() || !too_slow.contains(&one.key())
-            }))
-        };
-        let mut violations = review(object, Source::Original)?;
-        for resultant in made {
-            let found = review(resultant.object.clone(), Source::Generated)?;
-            violations.extend(resultant.attribute(found));
-        }
-        Ok(violations)
+        effect.review(&engine, object, |key| !too_slow.contains(key))
     }
 }
 

@@ -97,7 +97,7 @@ fn text(value: &Value) -> String {
 }
 
 /// The time in seconds, as Gatekeeper writes it.
-fn now() -> String {
+pub(crate) fn now() -> String {
     let now = Timestamp::now();
     now.round(Unit::Second).unwrap_or(now).to_string()
 }

@@ -9,6 +9,7 @@ use reeve_runtime::flags::{go_bool, wrong_flag};
 
 use crate::messages;
 use crate::outcome::Outcome;
+use crate::paint::Paint;
 
 /// How the program was called, which decides what upstream's fixed texts and exit codes hold for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,6 +161,15 @@ impl Args {
                 },
                 _ => Outcome::error(1, &wrong_flag(&error)),
             })
+    }
+
+    /// Whether the output has colours.
+    pub(crate) fn paint(&self) -> Paint {
+        if self.no_colors {
+            Paint::Plain
+        } else {
+            Paint::Ansi
+        }
     }
 
     /// Whether a live cluster is evaluated: the flag, else the variable.

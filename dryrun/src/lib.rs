@@ -1,14 +1,17 @@
-//! `dryrun`: evaluates configuration policies once and changes nothing.
+//! `dryrun`: evaluates configuration policies and constraints once and changes nothing.
 //!
-//! The evaluation is that of the controller (`reeve_config_policy_controller::dryrun`); here is what is around it:
-//! [`args`], reading policies (`policies`, `strict`), resources and the mappings of their kinds (`resources`, `mappings`), the world
-//! that is evaluated (`world`), and the output (`compare`, `print`, `paint`). `messages` has every text.
+//! The evaluation is that of the controller (`reeve_config_policy_controller::dryrun`), and that of the audit of constraints
+//! (`reeve_constraint_audit`); here is what is around it: [`args`], reading policies (`policies`, `strict`), resources and the mappings
+//! of their kinds (`resources`, `mappings`), the world that is evaluated (`world`, `evaluate`, `constraints`), and the output
+//! (`results`, `compare`, `print`, `paint`). `messages` has every text.
 //!
 //! [`run`] neither prints nor ends the process: it returns an [`Outcome`].
 
 mod args;
 mod compare;
+mod constraints;
 mod error;
+mod evaluate;
 mod generate;
 mod json;
 mod logs;
@@ -19,6 +22,7 @@ mod paint;
 mod policies;
 mod print;
 mod resources;
+mod results;
 mod run;
 mod strict;
 mod world;

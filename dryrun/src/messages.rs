@@ -8,6 +8,19 @@ use reeve_manifests::os_words;
 pub(crate) const ABOUT: &str =
     "Evaluates a ConfigurationPolicy against objects, and changes nothing";
 
+/// The constraint template can be used. The text is that of the framework add-on.
+pub(crate) fn template_created(name: &str) -> String {
+    format!("ConstraintTemplate {name} was created successfully")
+}
+
+/// The template of a constraint is among the policies and cannot be used.
+pub(crate) fn template_invalid(name: &str) -> String {
+    format!("its ConstraintTemplate {name} is not valid")
+}
+
+/// The audit has left out a constraint.
+pub(crate) const NOT_AUDITED: &str = "the audit has no result for the constraint";
+
 /// The title of the comparison with the expected status.
 pub(crate) const STATUS_TITLE: &str = "# Status compare:";
 /// The title of the differences.
@@ -70,7 +83,8 @@ pub(crate) const NO_TEMPLATES: &str = "invalid input Policy: no policy-templates
 pub(crate) const NO_CONFIGURATION_POLICY: &str =
     "invalid input Policy: it must contain a ConfigurationPolicy";
 /// None of several documents has a ConfigurationPolicy.
-pub(crate) const NOTHING_TO_EVALUATE: &str = "no document has a ConfigurationPolicy";
+pub(crate) const NOTHING_TO_EVALUATE: &str =
+    "no document has a ConfigurationPolicy, a ConstraintTemplate or a constraint";
 /// A file without any document.
 pub(crate) const EMPTY: &str = "the input is empty";
 
@@ -108,6 +122,17 @@ pub(crate) fn unmapped(why: &str, kind: &str) -> String {
     format!(
         "{why} for kind {kind}: if this is a custom resource, it may need an entry in the mappings file"
     )
+}
+
+/// A document of a policy file, or of a file of a folder.
+pub(crate) fn place(file: Option<&Path>, document: usize, line: usize) -> String {
+    let file = file.map_or(String::new(), |file| format!("{}: ", file.display()));
+    format!("{file}document {document} (line {line})")
+}
+
+/// A file of a folder that has no policies.
+pub(crate) fn no_manifest(file: &Path) -> String {
+    format!("{} (not YAML or JSON)", file.display())
 }
 
 /// An object without a field that every object has.

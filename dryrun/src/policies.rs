@@ -1,8 +1,11 @@
-//! From a policy file to the configuration policies in it.
+//! From a policy file to what is evaluated of it: configuration policies and, as a command of Reeve, constraints.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use reeve_api::ConfigurationPolicy;
+use reeve_api::names::split_api_version;
+use reeve_gatekeeper::{CONSTRAINT_GROUP, TEMPLATE_GROUP};
 use reeve_manifests::{Document, documents};
 use serde_json::{Map, Value};
 
@@ -13,12 +16,20 @@ use crate::{messages, strict};
 const API_VERSION: &str = "policy.open-cluster-management.io/v1";
 const GROUP: &str = "policy.open-cluster-management.io/";
 
-/// A configuration policy that is evaluated.
+/// What is evaluated.
 #[derive(Debug)]
 pub(crate) struct Target {
-    pub(crate) policy: ConfigurationPolicy,
+    pub(crate) definition: Definition,
     /// What it is called among others.
     pub(crate) name: String,
+}
+
+/// The definition of an object, by its kind.
+#[derive(Debug)]
+pub(crate) enum Definition {
+    ConfigurationPolicy(Box<ConfigurationPolicy>),
+    ConstraintTemplate(Value),
+    Constraint(Value),
 }
 
 /// What a policy file has.
@@ -33,20 +44,40 @@ pub(crate) struct Policies {
     pub(crate) crds: Vec<Value>,
 }
 
-/// Reads a policy file.
-pub(crate) fn read(input: &str, caller: Caller) -> Result<Policies, String> {
-    let filled = |document: &Document<'_>| !document.is_empty();
-    let all: Vec<Document<'_>> = documents(input).into_iter().filter(filled).collect();
+/// A text with policies.
+#[derive(Debug)]
+pub(crate) struct Source {
+    /// The file of a folder; none for the only text.
+    pub(crate) file: Option<PathBuf>,
+    pub(crate) text: String,
+}
+
+/// A document, with the file of a folder that it is in.
+type Placed<'s> = (Option<&'s Path>, Document<'s>);
+
+fn filled(source: &Source) -> impl Iterator<Item = Placed<'_>> {
+    let documents = documents(&source.text).into_iter();
+    let filled = documents.filter(|document| !document.is_empty());
+    filled.map(|document| (source.file.as_deref(), document))
+}
+
+/// Reads policy files.
+pub(crate) fn read(sources: &[Source], caller: Caller) -> Result<Policies, String> {
+    let all: Vec<Placed<'_>> = sources.iter().flat_map(filled).collect();
     match (all.as_slice(), caller) {
         ([], _) => Err(messages::EMPTY.to_owned()),
-        ([first, ..], Caller::Upstream) => one(first.text, caller),
-        ([only], Caller::Reeve) if !is_list(only.text) => one(only.text, caller),
+        ([(_, first), ..], Caller::Upstream) => one(first.text, caller),
+        ([(_, only)], Caller::Reeve) if is_policy(only.text) => one(only.text, caller),
         (several, Caller::Reeve) => all_of(several),
     }
 }
 
-fn is_list(document: &str) -> bool {
-    from_yaml(document).is_ok_and(|value| value["kind"] == "List")
+/// Whether a document is a policy, or nothing that is known: neither a list nor of Gatekeeper's kinds.
+fn is_policy(document: &str) -> bool {
+    let Ok(object) = from_yaml(document) else {
+        return true;
+    };
+    object["kind"] != "List" && gatekeeper_kind(&object).is_none()
 }
 
 /// Reads a document that must be a policy.
@@ -60,7 +91,7 @@ fn one(document: &str, caller: Caller) -> Result<Policies, String> {
     match kind.as_str() {
         "ConfigurationPolicy" => policies.targets.push(standalone(object)?),
         "Policy" => {
-            let within = of_policy(object)?;
+            let within = of_policy(object, caller)?;
             match caller {
                 Caller::Reeve => {
                     policies.targets = within.targets;
@@ -79,15 +110,13 @@ fn one(document: &str, caller: Caller) -> Result<Policies, String> {
 }
 
 /// Reads all policies of several documents. What is none is named.
-fn all_of(several: &[Document<'_>]) -> Result<Policies, String> {
+fn all_of(several: &[Placed<'_>]) -> Result<Policies, String> {
     let mut policies = Policies::default();
     let (mut present, mut sets, mut others) = (BTreeSet::new(), Vec::new(), Vec::new());
-    for document in several {
+    for (file, document) in several {
         let at = |why: String| {
-            format!(
-                "document {} (line {}): {why}",
-                document.number, document.line
-            )
+            let place = messages::place(*file, document.number, document.line);
+            format!("{place}: {why}")
         };
         let object = from_yaml(document.text).map_err(at)?;
         for object in items(object) {
@@ -100,7 +129,7 @@ fn all_of(several: &[Document<'_>]) -> Result<Policies, String> {
                 }
                 (API_VERSION, "Policy") => {
                     present.insert(name.clone());
-                    match of_policy(object) {
+                    match of_policy(object, Caller::Reeve) {
                         Ok(within) => {
                             policies.targets.extend(within.targets);
                             others.extend(within.others);
@@ -117,7 +146,13 @@ fn all_of(several: &[Document<'_>]) -> Result<Policies, String> {
                     sets.push((name, named.map(str::to_owned).collect::<Vec<_>>()));
                 }
                 (_, "CustomResourceDefinition") => policies.crds.push(object),
-                _ => others.push(format!("{kind} {name}")),
+                _ => match gatekeeper_kind(&object) {
+                    Some(of_kind) => policies.targets.push(Target {
+                        definition: of_kind(object),
+                        name: format!("{kind} {name}"),
+                    }),
+                    None => others.push(format!("{kind} {name}")),
+                },
             }
         }
     }
@@ -138,7 +173,8 @@ fn all_of(several: &[Document<'_>]) -> Result<Policies, String> {
 }
 
 impl Policies {
-    fn skip(&mut self, others: &[String]) {
+    /// Names what is not evaluated.
+    pub(crate) fn skip(&mut self, others: &[String]) {
         if !others.is_empty() {
             self.asides.push(messages::skipped(others));
         }
@@ -172,7 +208,7 @@ fn standalone(object: Value) -> Result<Target, String> {
     let policy = configuration_policy(object)?;
     let name = policy.metadata.name.clone().unwrap_or_default();
     Ok(Target {
-        policy,
+        definition: Definition::ConfigurationPolicy(Box::new(policy)),
         name: format!("ConfigurationPolicy {name}"),
     })
 }
@@ -184,7 +220,29 @@ struct Within {
     others: Vec<String>,
 }
 
-fn of_policy(object: Value) -> Result<Within, String> {
+/// What a document of Gatekeeper's kinds becomes; none for other kinds.
+fn gatekeeper_kind(object: &Value) -> Option<fn(Value) -> Definition> {
+    let api_version = any_case(object, "apiVersion");
+    let (group, _) = split_api_version(&api_version);
+    match (group, any_case(object, "kind").as_str()) {
+        (TEMPLATE_GROUP, "ConstraintTemplate") => Some(Definition::ConstraintTemplate),
+        (CONSTRAINT_GROUP, _) => Some(Definition::Constraint),
+        _ => None,
+    }
+}
+
+/// A policy informs: its constraints warn if it says anything about remediation, as the add-on has it.
+fn inform(definition: &mut Definition, policy: &Value) {
+    let is_overridden = !text(policy, "/spec/remediationAction").is_empty();
+    if let Definition::Constraint(object) = definition
+        && is_overridden
+        && let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut)
+    {
+        spec.insert("enforcementAction".to_owned(), "warn".into());
+    }
+}
+
+fn of_policy(object: Value, caller: Caller) -> Result<Within, String> {
     let mut policy = strict::spelt("Policy", object)?;
     let owner = {
         let (namespace, name) = (
@@ -220,11 +278,21 @@ fn of_policy(object: Value) -> Result<Within, String> {
         let name = text(&definition, "/metadata/name").to_owned();
         if kind == "ConfigurationPolicy" && any_case(&definition, "apiVersion") == API_VERSION {
             within.targets.push(Target {
-                policy: configuration_policy(definition)?,
+                definition: Definition::ConfigurationPolicy(Box::new(configuration_policy(
+                    definition,
+                )?)),
                 name: format!("ConfigurationPolicy {name} of {owner}"),
             });
-        } else {
-            within.others.push(format!("{kind} {name} of {owner}"));
+            continue;
+        }
+        let name = format!("{kind} {name} of {owner}");
+        match gatekeeper_kind(&definition).filter(|_| caller == Caller::Reeve) {
+            Some(of_kind) => {
+                let mut definition = of_kind(definition);
+                inform(&mut definition, &policy);
+                within.targets.push(Target { definition, name });
+            }
+            None => within.others.push(name),
         }
     }
     if within.targets.is_empty() {

@@ -1,25 +1,24 @@
 //! Runs the command.
 
+use std::ffi::OsStr;
 use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use reeve_api::Compliance;
-use reeve_config_policy_controller::Report;
 use reeve_config_policy_controller::dryrun::DiffLength;
 use serde_json::{Map, Value};
 
 use crate::args::{Args, Caller, Command};
-use crate::compare::compare;
 use crate::error::Error;
-use crate::json::{from_yaml, to_yaml};
+use crate::evaluate::{self, Style};
+use crate::json::from_yaml;
 use crate::outcome::Outcome;
 use crate::paint::Paint;
-use crate::policies::{Policies, Target};
+use crate::policies::{Policies, Source};
+use crate::results::Results;
 use crate::world::World;
-use crate::{generate, logs, messages, policies, print, resources, world};
+use crate::{generate, logs, messages, policies, resources, world};
 
-const NOT_COMPLIANT: u8 = 2;
 const FAILED: u8 = 1;
 
 /// Runs the command.
@@ -45,15 +44,25 @@ pub async fn run(args: &Args, caller: Caller) -> Outcome {
 
 /// Evaluates all policies of a text against the objects of another, and returns their compliance messages.
 pub async fn dry_run(policies: &str, objects: &str) -> Result<Vec<String>, String> {
-    let policies = policies::read(policies, Caller::Reeve)?;
+    let source = Source {
+        file: None,
+        text: policies.to_owned(),
+    };
+    let policies = policies::read(&[source], Caller::Reeve)?;
     let objects = resources::read(Some(objects), &[])?;
     let world = World::in_memory(None, &objects, &policies.crds);
     let world = world.map_err(|error| error.to_string())?;
+    let style = Style {
+        length: DiffLength::Full,
+        paint: Paint::Plain,
+    };
+    let evaluations = evaluate::all(&world, &policies.targets, style).await;
     let mut messages = Vec::new();
-    for target in &policies.targets {
-        let report = world.evaluate(&target.policy, DiffLength::Full).await;
-        messages.extend(report.failures);
-        messages.extend(report.messages);
+    for evaluation in evaluations.map_err(|error| error.to_string())? {
+        match evaluation {
+            Ok(evaluation) => messages.extend(evaluation.messages),
+            Err(error) => messages.push(error.to_string()),
+        }
     }
     Ok(messages)
 }
@@ -94,22 +103,27 @@ async fn evaluate(args: &Args, caller: Caller, outcome: &mut Outcome) -> Result<
     single("desired-status", args.desired_status.is_some())?;
     let desired = desired_status(args)?;
     let world = world_of(args, &policies).await?;
+    let style = Style {
+        length: if args.full_diffs {
+            DiffLength::Full
+        } else {
+            DiffLength::Truncated
+        },
+        paint: args.paint(),
+    };
+    let evaluations = evaluate::all(&world, &policies.targets, style).await?;
     let mut results = Results::default();
-    for (index, target) in policies.targets.iter().enumerate() {
+    for (index, (target, evaluation)) in policies.targets.iter().zip(evaluations).enumerate() {
         if index > 0 {
             outcome.lines(&[""]);
         }
         if policies.targets.len() > 1 {
             outcome.lines(&[messages::title(&target.name)]);
         }
-        let length = if args.full_diffs {
-            DiffLength::Full
-        } else {
-            DiffLength::Truncated
-        };
-        let report = world.evaluate(&target.policy, length).await;
-        match results.add(args, target, report, desired.as_ref()) {
-            Ok(lines) => outcome.lines(&lines),
+        match evaluation {
+            Ok(evaluation) => {
+                outcome.lines(&results.add(args, target, evaluation, desired.as_ref()));
+            }
             Err(error) if policies.targets.len() > 1 => {
                 outcome.fail(FAILED, &format!("{}: {error}", target.name));
             }
@@ -121,29 +135,47 @@ async fn evaluate(args: &Args, caller: Caller, outcome: &mut Outcome) -> Result<
     Ok(())
 }
 
-/// Reads the policy file.
+/// Reads the policy file, or the files of a folder that are YAML or JSON by their names.
 fn read_policies(args: &Args, caller: Caller) -> Result<Policies, Error> {
     let path = args.policy.as_deref().unwrap_or(Path::new(""));
-    let input = if path == Path::new(reeve_manifests::STDIN) && caller == Caller::Reeve {
-        stdin().map_err(|error| Error::Policy(error.to_string()))?
-    } else {
-        let read = |file: &Path| {
-            let text = std::fs::read_to_string(file);
-            text.map_err(|error| Error::Policy(messages::unreadable(file, &error)))
-        };
-        match caller {
-            Caller::Upstream => read(path)?,
-            Caller::Reeve => {
-                let files = resources::files(path).map_err(Error::Policy)?;
-                let texts: Vec<String> = files
-                    .iter()
-                    .map(|file| read(file))
-                    .collect::<Result<_, _>>()?;
-                texts.join("\n---\n")
-            }
+    let only = |text: String| vec![Source { file: None, text }];
+    let is_stdin = path == Path::new(reeve_manifests::STDIN);
+    let (sources, others) = match caller {
+        Caller::Reeve if is_stdin => {
+            let text = stdin().map_err(|error| Error::Policy(error.to_string()))?;
+            (only(text), Vec::new())
         }
+        Caller::Reeve if path.is_dir() => {
+            let files = resources::files(path).map_err(Error::Policy)?;
+            let (files, others): (Vec<_>, Vec<_>) =
+                files.into_iter().partition(|file| is_manifest(file));
+            let read = |file: PathBuf| {
+                let text = read_policy(&file)?;
+                let file = Some(file);
+                Ok(Source { file, text })
+            };
+            let sources: Result<_, Error> = files.into_iter().map(read).collect();
+            (sources?, others)
+        }
+        _ => (only(read_policy(path)?), Vec::new()),
     };
-    policies::read(&input, caller).map_err(Error::Policy)
+    let mut policies = policies::read(&sources, caller).map_err(Error::Policy)?;
+    let others: Vec<String> = others
+        .iter()
+        .map(|file| messages::no_manifest(file))
+        .collect();
+    policies.skip(&others);
+    Ok(policies)
+}
+
+fn read_policy(file: &Path) -> Result<String, Error> {
+    let text = std::fs::read_to_string(file);
+    text.map_err(|error| Error::Policy(messages::unreadable(file, &error)))
+}
+
+fn is_manifest(file: &Path) -> bool {
+    let extension = file.extension().and_then(OsStr::to_str);
+    extension.is_some_and(|one| ["yaml", "yml", "json"].contains(&one))
 }
 
 async fn world_of(args: &Args, policies: &Policies) -> Result<World, Error> {
@@ -201,111 +233,5 @@ fn desired_status(args: &Args) -> Result<Option<Map<String, Value>>, Error> {
                 "expected an object",
             )))
         }
-    }
-}
-
-/// What became of all policies.
-#[derive(Default)]
-struct Results {
-    statuses: Vec<Value>,
-    messages: Vec<String>,
-    /// The policies that are not Compliant, and their state.
-    bad: Vec<(String, String)>,
-    /// The status of a policy is not the expected one.
-    differs: bool,
-}
-
-impl Results {
-    /// Keeps a report, and returns the lines that are printed of it.
-    fn add(
-        &mut self,
-        args: &Args,
-        target: &Target,
-        report: Report,
-        desired: Option<&Map<String, Value>>,
-    ) -> Result<Vec<String>, Error> {
-        let failures: Vec<&String> = report.failures.iter().chain(&report.unevaluated).collect();
-        if let Some(text) = aggregate(&failures) {
-            return Err(Error::Evaluate(text));
-        }
-        let paint = if args.no_colors {
-            Paint::Plain
-        } else {
-            Paint::Ansi
-        };
-        let status = serde_json::to_value(&report.status);
-        let status = status.map_err(|error| Error::SaveStatus(error.to_string()))?;
-        let mut lines = Vec::new();
-        if let Some(desired) = desired {
-            let comparison = compare(desired, &status, paint);
-            self.differs |= !comparison.matches;
-            lines.push(messages::STATUS_TITLE.to_owned());
-            lines.extend(comparison.lines);
-            lines.push(String::new());
-        }
-        if args.print_diffs {
-            lines.extend(print::diffs(&report.status, paint));
-        }
-        if args.messages_path.is_none() {
-            lines.extend(print::compliance(&report.messages));
-        }
-        if report.compliance() != Some(Compliance::Compliant) {
-            let state = report.status.compliant.clone().unwrap_or_default();
-            self.bad.push((target.name.clone(), state));
-        }
-        self.statuses.push(status);
-        self.messages.extend(report.messages);
-        Ok(lines)
-    }
-
-    fn save(&self, args: &Args) -> Result<(), Error> {
-        if let Some(path) = &args.status_path {
-            let texts = self
-                .statuses
-                .iter()
-                .map(to_yaml)
-                .collect::<Result<Vec<_>, _>>();
-            let text = texts.map_err(Error::SaveStatus)?.join("---\n");
-            let written = std::fs::write(path, text);
-            written.map_err(|error| Error::SaveStatus(messages::unreadable(path, &error)))?;
-        }
-        if let Some(path) = &args.messages_path {
-            let mut text = self.messages.join("\n");
-            if !text.is_empty() {
-                text.push('\n');
-            }
-            let written = std::fs::write(path, text);
-            written.map_err(|error| Error::SaveMessages(messages::unreadable(path, &error)))?;
-        }
-        Ok(())
-    }
-
-    fn judge(&self, args: &Args, targets: &[Target], outcome: &mut Outcome) {
-        match (targets.len(), self.bad.as_slice()) {
-            (_, []) => {}
-            (1, [(_, state)]) => outcome.fail(NOT_COMPLIANT, &messages::verdict(state)),
-            (count, bad) => {
-                let names: Vec<String> = bad.iter().map(|(name, _)| name.clone()).collect();
-                outcome.fail(NOT_COMPLIANT, &messages::verdicts(&names, count));
-            }
-        }
-        if self.differs && args.fail_on_status {
-            outcome.fail(NOT_COMPLIANT, messages::STATUS_DIFFERS);
-        }
-    }
-}
-
-/// Several errors as one, in the form of Kubernetes' libraries. Equal ones are one.
-fn aggregate(errors: &[&String]) -> Option<String> {
-    let mut all: Vec<&str> = Vec::new();
-    for error in errors {
-        if !all.contains(&error.as_str()) {
-            all.push(error);
-        }
-    }
-    match all.as_slice() {
-        [] => None,
-        [one] => Some((*one).to_owned()),
-        several => Some(format!("[{}]", several.join(", "))),
     }
 }

@@ -9,6 +9,7 @@ use reeve_config_policy_controller::dryrun::{
     DiffLength, Offline, Options, TerminatingInclusion, evaluate_on,
 };
 use reeve_config_policy_controller::{Report, evaluate};
+use reeve_constraint_audit::Objects;
 use reeve_fleet::{Target, apply};
 use reeve_manifests::{Object, Position};
 use reeve_runtime::client::connect_unlimited;
@@ -79,6 +80,14 @@ impl World {
             client,
             _server: server,
         })
+    }
+
+    /// The objects that constraints are about.
+    pub(crate) fn objects(&self) -> Objects {
+        match self {
+            Self::Memory(offline) => Objects::Given(offline.objects().cloned().collect()),
+            Self::Cluster(client) | Self::Server { client, .. } => Objects::Cluster(client.clone()),
+        }
     }
 
     /// Evaluates a policy.

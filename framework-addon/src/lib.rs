@@ -45,7 +45,9 @@ use reeve_runtime::CancellationToken;
 pub use args::Args;
 use args::Command;
 pub use error::Error;
+pub use gatekeeper_constraint_status_sync::{WebhookValidation, finding::of as constraint_finding};
 pub use metrics::METRICS;
+pub use reporter::Finding;
 
 /// Runs the add-on until `stop`, or until one of its tasks fails; a sub-command until it is done.
 pub async fn run(mut args: Args, stop: CancellationToken) -> Result<(), Error> {

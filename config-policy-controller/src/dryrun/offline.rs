@@ -81,6 +81,12 @@ impl Offline {
         Ok(Self(Arc::new(contents)))
     }
 
+    /// The objects, of each kind by namespace and name.
+    pub fn objects(&self) -> impl Iterator<Item = &Value> {
+        let all = self.0.objects.values().flat_map(BTreeMap::values);
+        all.map(AsRef::as_ref)
+    }
+
     /// The namespaces, for namespace selectors.
     pub fn namespaces(&self) -> Vec<Namespace> {
         let kind = GroupVersionKind::gvk("", "v1", "Namespace");

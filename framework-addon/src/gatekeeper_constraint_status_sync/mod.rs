@@ -4,7 +4,7 @@
 //! from its status, and reports each new result. It evaluates nothing itself.
 
 mod error;
-mod finding;
+pub mod finding;
 mod messages;
 pub mod webhook;
 
@@ -27,6 +27,7 @@ use crate::replica::Replica;
 use crate::reporter::{ComplianceReporter, ReportedTemplate};
 use crate::templates::{self, Identity};
 use error::RelayError;
+pub use finding::WebhookValidation;
 use webhook::Webhook;
 
 /// The controller's name in logs, metrics and events.

@@ -90,6 +90,78 @@ pub(crate) async fn dry_run(plane: Arc<Plane>) -> Result<()> {
     Ok(())
 }
 
+/// A constraint of Secrets of teams, and of Pods in one namespace.
+const CONSTRAINTS: &str = r#"
+apiVersion: templates.gatekeeper.sh/v1
+kind: ConstraintTemplate
+metadata: {name: teamlabel}
+spec:
+  crd: {spec: {names: {kind: TeamLabel}}}
+  targets:
+  - target: admission.k8s.gatekeeper.sh
+    rego: |
+      package teamlabel
+      violation[{"msg": "no team"}] { not input.review.object.metadata.labels.team }
+---
+apiVersion: constraints.gatekeeper.sh/v1beta1
+kind: TeamLabel
+metadata: {name: of-secrets}
+spec:
+  enforcementAction: warn
+  match:
+    kinds: [{apiGroups: [""], kinds: [ConfigMap, Secret]}]
+    namespaceSelector: {matchLabels: {dry-run: constraints}}
+"#;
+
+/// Constraints are evaluated on a cluster that has neither Gatekeeper nor its kinds. What may not be listed makes them NonCompliant.
+pub(crate) async fn constraints(plane: Arc<Plane>) -> Result<()> {
+    const NAMESPACE: &str = "dry-run-constraints";
+    let labels = json!({"dry-run": "constraints"});
+    apply(&plane, json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE, "labels": labels}})).await?;
+    for (kind, name, labels) in [
+        ("Secret", "with", json!({"team": "a"})),
+        ("Secret", "without", json!({})),
+        ("ConfigMap", "without", json!({})),
+    ] {
+        let metadata = json!({"name": name, "namespace": NAMESPACE, "labels": labels});
+        apply(
+            &plane,
+            json!({"apiVersion": "v1", "kind": kind, "metadata": metadata}),
+        )
+        .await?;
+    }
+    let folder = Folder::new(&[("policy.yaml", CONSTRAINTS)])?;
+    let arguments = ["dryrun", "-p", "policy.yaml", "--from-cluster"];
+    let text = run(&folder, plane.kubeconfig(), &arguments)?.ended_with(2)?;
+    let message = |object: &str| format!("warn - no team (on {object})");
+    for violating in ["ConfigMap", "Secret"] {
+        let expected = message(&format!("{violating} {NAMESPACE}/without"));
+        ensure!(text.contains(&expected), "{expected:?} is not in\n{text}");
+    }
+    ensure!(
+        text.contains("\nNonCompliant; ") && !text.contains("/with)"),
+        "{text}"
+    );
+    folder.write("policy.yaml", &CONSTRAINTS.replace("ConfigMap, ", ""))?;
+    let user = json!({"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": "reads-no-secrets"});
+    apply(&plane, json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "reads-no-secrets"},
+        "rules": [{"apiGroups": [""], "resources": ["namespaces", "configmaps"], "verbs": ["get", "list", "watch"]}],
+    })).await?;
+    apply(&plane, json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding", "metadata": {"name": "reads-no-secrets"},
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "reads-no-secrets"},
+        "subjects": [user],
+    })).await?;
+    let limited = plane.kubeconfig_for("reads-no-secrets", None)?;
+    let text = run(&folder, &limited, &arguments)?.ended_with(2)?;
+    ensure!(
+        text.contains("NonCompliant; could not list Secret: secrets is forbidden"),
+        "{text}"
+    );
+    Ok(())
+}
+
 /// The kinds of the cluster can be written to a file, which a dry run without cluster reads.
 pub(crate) fn mappings(plane: &Plane) -> Result<()> {
     let folder = Folder::new(&[(

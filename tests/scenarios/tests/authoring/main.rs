@@ -31,6 +31,10 @@ fn main() -> ExitCode {
         scenario("dry_15_dry_run_reads_a_real_cluster", |plane| {
             Box::pin(clusters::dry_run(plane))
         }),
+        scenario(
+            "dry_25_constraints_are_evaluated_on_a_real_cluster",
+            |plane| Box::pin(clusters::constraints(plane)),
+        ),
         scenario("dry_24_kinds_of_a_real_cluster_are_mappings", |plane| {
             Box::pin(async move { clusters::mappings(&plane) })
         }),

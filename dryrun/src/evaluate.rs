@@ -1,0 +1,87 @@
+//! Evaluates what a policy file has, against a world.
+
+use reeve_api::Compliance;
+use reeve_config_policy_controller::Report;
+use reeve_config_policy_controller::dryrun::DiffLength;
+use serde_json::Value;
+
+use crate::constraints;
+use crate::error::Error;
+use crate::paint::Paint;
+use crate::policies::{Definition, Target};
+use crate::print;
+use crate::world::World;
+
+/// What became of one target.
+#[derive(Debug)]
+pub(crate) struct Evaluation {
+    pub(crate) status: Value,
+    /// The lines of what differs, with their title; none for a kind that has no differences.
+    pub(crate) diffs: Vec<String>,
+    pub(crate) messages: Vec<String>,
+    /// The compliance, as the status has it; empty if it has none.
+    pub(crate) state: String,
+}
+
+impl Evaluation {
+    pub(crate) fn is_compliant(&self) -> bool {
+        self.state == Compliance::Compliant.as_str()
+    }
+}
+
+/// How an evaluation is shown.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Style {
+    pub(crate) length: DiffLength,
+    pub(crate) paint: Paint,
+}
+
+/// Evaluates all targets. One that cannot be evaluated does not keep the others from it.
+pub(crate) async fn all(
+    world: &World,
+    targets: &[Target],
+    style: Style,
+) -> Result<Vec<Result<Evaluation, Error>>, Error> {
+    let mut of_gatekeeper = constraints::evaluate(world, targets).await?;
+    let mut evaluations = Vec::new();
+    for (index, target) in targets.iter().enumerate() {
+        evaluations.push(match (&target.definition, of_gatekeeper.remove(&index)) {
+            (_, Some(evaluation)) => evaluation,
+            (Definition::ConfigurationPolicy(policy), None) => {
+                of_report(world.evaluate(policy, style.length).await, style.paint)
+            }
+            // Each of them has been evaluated.
+            (Definition::ConstraintTemplate(_) | Definition::Constraint(_), None) => continue,
+        });
+    }
+    Ok(evaluations)
+}
+
+fn of_report(report: Report, paint: Paint) -> Result<Evaluation, Error> {
+    let failures: Vec<&String> = report.failures.iter().chain(&report.unevaluated).collect();
+    if let Some(text) = aggregate(&failures) {
+        return Err(Error::Evaluate(text));
+    }
+    let status = serde_json::to_value(&report.status);
+    Ok(Evaluation {
+        status: status.map_err(|error| Error::SaveStatus(error.to_string()))?,
+        diffs: print::diffs(&report.status, paint),
+        messages: report.messages,
+        state: report.status.compliant.unwrap_or_default(),
+    })
+}
+
+/// Several errors as one, in the form of Kubernetes' libraries. Equal ones are one.
+fn aggregate(errors: &[&String]) -> Option<String> {
+    let mut all: Vec<&str> = Vec::new();
+    for error in errors {
+        if !all.contains(&error.as_str()) {
+            all.push(error);
+        }
+    }
+    match all.as_slice() {
+        [] => None,
+        [one] => Some((*one).to_owned()),
+        several => Some(format!("[{}]", several.join(", "))),
+    }
+}
