@@ -7,6 +7,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::conversion;
+use crate::json;
 use crate::kinds::{Kind, api_version};
 use crate::meta;
 use crate::request::accept::{Encoding, Form, RowObject, Shape};
@@ -43,7 +44,7 @@ pub(crate) fn sent(kind: &Kind, stored: &Stored) -> Bytes {
         return with_type(
             &kind.api_version(),
             &kind.kind,
-            &Bytes::from(object.to_string()),
+            &Bytes::from(json::write(&object)),
         );
     }
     with_type(

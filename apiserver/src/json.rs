@@ -1,7 +1,11 @@
 //! JSON as deep as a kube-apiserver takes it. `serde_json` by itself refuses more than 128 levels.
 
-use serde::Deserialize as _;
+use std::io;
+
+use reeve_go_compat::json::json_float;
+use serde::{Deserialize as _, Serialize as _};
 use serde_json::Value;
+use serde_json::ser::{Formatter, Serializer};
 
 /// The maximum depth of lists and objects in a document: that of Go's decoder.
 pub(crate) const MOST_DEPTH: usize = 10_000;
@@ -90,6 +94,25 @@ pub(crate) fn too_deep(value: &Value) -> Option<char> {
     })
 }
 
+/// An object as a kube-apiserver writes it: fractions are those of Go's encoder, so that `10.0` becomes `10`.
+pub(crate) fn write(object: &Value) -> Vec<u8> {
+    let mut text = Vec::with_capacity(512);
+    let mut serializer = Serializer::with_formatter(&mut text, GoNumbers);
+    // Into memory, of a value whose keys are texts: it cannot fail.
+    let _ = object.serialize(&mut serializer);
+    text
+}
+
+struct GoNumbers;
+
+impl Formatter for GoNumbers {
+    fn write_f64<W: ?Sized + io::Write>(&mut self, writer: &mut W, value: f64) -> io::Result<()> {
+        // There is one zero: a negative one loses its sign on the way.
+        let value = if value == 0.0 { 0.0 } else { value };
+        writer.write_all(json_float(value).as_bytes())
+    }
+}
+
 /// The lists and objects right inside a value.
 fn inner(value: &Value) -> Vec<&Value> {
     let nested = |value: &&Value| value.is_object() || value.is_array();
@@ -106,6 +129,16 @@ mod tests {
 
     fn lists(depth: usize) -> String {
         format!("{}{}", "[".repeat(depth), "]".repeat(depth))
+    }
+
+    #[test]
+    fn numbers_are_written_as_go_writes_them() {
+        let sent = br#"{"a":10.0,"b":[1.50,-0.0,1e2],"c":1e21,"d":1e-7,"e":7,"f":"1.0"}"#;
+        let written = write(&parse(sent).unwrap());
+        assert_eq!(
+            String::from_utf8_lossy(&written),
+            r#"{"a":10,"b":[1.5,0,100],"c":1e+21,"d":1e-7,"e":7,"f":"1.0"}"#
+        );
     }
 
     #[test]

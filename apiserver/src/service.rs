@@ -19,6 +19,7 @@ use crate::discovery;
 use crate::encode;
 use crate::fault_injection::Fault;
 use crate::identity::Identity;
+use crate::json;
 use crate::kinds::Kind;
 use crate::operations::{Lines, ObjectRequest, Reply};
 use crate::request::Transport;
@@ -425,7 +426,7 @@ fn replied(kind: &Kind, form: Form, reply: Reply, warnings: &[String]) -> Respon
     match reply {
         Reply::Object(code, object) => {
             let object = encode::object(kind, form, &object);
-            let (media, bytes) = encode::encoded(form, Bytes::from(object.to_string()));
+            let (media, bytes) = encode::encoded(form, Bytes::from(json::write(&object)));
             respond(code, media, bytes, warnings)
         }
         Reply::List(listed) => {

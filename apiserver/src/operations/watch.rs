@@ -226,7 +226,7 @@ impl Watch {
                         change.revision.to_string().into(),
                     );
                 }
-                let seen = before.with_json(Bytes::from(object.to_string()));
+                let seen = before.with_json(Bytes::from(crate::json::write(&object)));
                 Some(self.line("DELETED", &seen))
             }
         }

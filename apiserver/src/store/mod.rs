@@ -23,6 +23,7 @@ pub use log::{Change, ChangeKind, Cursor, Follower, TooOld};
 use self::table::{Range, Table};
 use crate::compact::Compact;
 use crate::data::{Entry, Journal};
+use crate::json;
 use crate::stored::{FIRST_REVISION, summarized};
 pub use crate::stored::{Key, Stored, TableName};
 
@@ -418,8 +419,7 @@ fn serialized(
         metadata.insert("resourceVersion".to_owned(), revision.to_string().into());
     }
     // It grew as it was written, and is kept for long.
-    let text = object.to_string().into_boxed_str();
-    let json = Bytes::from(text.into_boxed_bytes());
+    let json = Bytes::from(json::write(&object).into_boxed_slice());
     let compact = Compact::new(table, json.clone());
     (summarized(&object, compact, revision, before), json)
 }

@@ -213,7 +213,7 @@ fn run<W: Send + Sync + 'static>(
 }
 
 /// Scenarios that need more of a cluster than an API server: not played on embedded planes.
-const ONLY_REAL: [(&str, &str); 3] = [
+const ONLY_REAL: [(&str, &str); 2] = [
     (
         "case45b_a_kind_that_cannot_be_watched",
         "reads the ComponentStatus of etcd",
@@ -221,10 +221,6 @@ const ONLY_REAL: [(&str, &str); 3] = [
     (
         "undecodable_object_is_named_and_quoted_nowhere",
         "needs raw extensions, which a kube-apiserver passes on as they came",
-    ),
-    (
-        "gk_160_audit_leaves_the_statuses_of_the_real_gatekeeper",
-        "compares texts of a kube-apiserver about the limits of numbers",
     ),
 ];
 
