@@ -7,6 +7,7 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value as Json;
 
 use crate::authored::{self, Authored};
+use crate::constraints::Cases;
 use crate::mutate::{PIECES, Random, SERVED, damage};
 use crate::placement::{EXPRESSIONS, PLACEMENTS};
 use crate::server::{self, RECORDED};
@@ -45,6 +46,8 @@ pub enum InputKind {
     Fleets,
     /// Policies with what places them.
     Policies,
+    /// Constraint templates with constraints and objects.
+    Constraints,
 }
 
 /// Recorded templates and documents.
@@ -53,6 +56,7 @@ pub struct Corpus {
     templates: Vec<Vec<u8>>,
     documents: Vec<Vec<u8>>,
     authored: Authored,
+    constraints: Cases,
 }
 
 impl Corpus {
@@ -62,6 +66,7 @@ impl Corpus {
             .join("../../templates-engine/tests/oracle/fixtures");
         let mut corpus = Self {
             authored: Authored::load()?,
+            constraints: Cases::load()?,
             ..Self::default()
         };
         let entries =
@@ -132,6 +137,7 @@ impl Corpus {
             InputKind::Suites => (&self.authored.suites, authored::PIECES),
             InputKind::Fleets => (&self.authored.fleets, authored::PIECES),
             InputKind::Policies => (&self.authored.policies, authored::PIECES),
+            InputKind::Constraints => return self.constraints.damaged(random),
         };
         let mut input = random.pick(recorded).cloned().unwrap_or_default();
         let other = random.pick(recorded).cloned().unwrap_or_default();

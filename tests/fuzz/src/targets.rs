@@ -16,7 +16,7 @@ use reeve_templates_engine::lookup::Snapshot;
 use reeve_templates_engine::resolver::{Config, EncryptionConfig, Input, Options, Resolver};
 
 use crate::corpus::InputKind;
-use crate::{authored, placement, server};
+use crate::{authored, constraints, placement, server};
 
 /// One reader.
 pub struct Target {
@@ -127,6 +127,11 @@ pub const TARGETS: &[Target] = &[
         name: "evaluate policies",
         input_kind: InputKind::Policies,
         run: authored::policies,
+    },
+    Target {
+        name: "audit constraints",
+        input_kind: InputKind::Constraints,
+        run: constraints::audit,
     },
 ];
 
