@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io;
 
+use crate::kinds::PLACEMENT_GROUP;
+
 const DNS: &str =
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names";
 
@@ -15,6 +17,7 @@ pub const CONSOLIDATED_AND_ORDERED: &str =
 pub const EXTRA_DEPENDENCIES_AND_ORDERED: &str =
     "policyDefaults may not specify both extraDependencies and orderManifests";
 pub const NOT_AN_OBJECT: &str = "the input manifests must be in the format of YAML objects";
+pub const ITEMS_NOT_A_LIST: &str = "the items of a List must be a list";
 pub const ROOT_POLICY: &str = "providing a root Policy kind is not supported by the generator; the manifest should be applied to the hub cluster directly";
 pub const NO_API_VERSION: &str = "invalid or not found apiVersion";
 pub const NO_KIND: &str = "invalid or not found kind";
@@ -24,6 +27,8 @@ pub const NULL_PATCH: &str = "a patch must not be null";
 pub const APPLY_PATCHES: &str =
     "failed to apply the patch(es) to the manifest(s) using Kustomize: ";
 pub const NO_CONFIG_FILES: &str = "no policy generator config files provided";
+pub const FURTHER_DOCUMENTS: &str =
+    "only the first document of the file is read; move the others to files of their own";
 
 /// An operating system's error as Go words it.
 pub fn io(error: &io::Error) -> String {
@@ -48,6 +53,10 @@ pub fn unknown_field(field: &str, tag: Option<&str>, meant: Option<&str>) -> Str
 
 pub fn ignored_boolean(path: &str, written: &str) -> String {
     format!("{path}: {written} is ignored, because it is text to YAML; write true or false")
+}
+
+pub fn null_entry(path: &str) -> String {
+    format!("{path}: the entry is null and left out; remove it")
 }
 
 pub fn unresolved_base(dir: &str, error: &str) -> String {
@@ -241,6 +250,10 @@ pub fn no_patch_target(id: &str) -> String {
     )
 }
 
+pub fn unknown_directive(word: &str) -> String {
+    format!("unknown patch strategy '{word}'")
+}
+
 pub fn repeated_id(id: &str) -> String {
     format!("may not add resource with an already registered id: {id}")
 }
@@ -298,6 +311,30 @@ pub fn no_placement_in(path: &str) -> String {
     format!("the placement manifest {path} did not have a placement")
 }
 
+pub fn placed_outside_sets(policy: &str) -> String {
+    format!(
+        "policy {policy} is in no policy set: generatePlacementWhenInSet gives it a placement although generatePolicyPlacement is false; set generatePlacementWhenInSet to false for it"
+    )
+}
+
+pub fn further_placements(path: &str, name: &str) -> String {
+    format!(
+        "the placement file {path} has more than one Placement, of which only the first, {name}, is used; move the others to files of their own"
+    )
+}
+
+pub fn foreign_placement(path: &str, name: &str, api_version: &str) -> String {
+    format!(
+        "the Placement {name} in {path} has the apiVersion {api_version:?}, but the bindings refer to one of {PLACEMENT_GROUP}"
+    )
+}
+
+pub fn different_placement(path: &str, name: &str) -> String {
+    format!(
+        "the Placement {name} in {path} is not used, because another file has a different one of that name; give it a name of its own"
+    )
+}
+
 pub fn repeated_placement(name: &str) -> String {
     format!("a duplicate placement name was detected: {name}")
 }
@@ -324,6 +361,49 @@ pub fn in_generation(path: &str) -> String {
     format!("error generating policies from the PolicyGenerator file '{path}': ")
 }
 
-pub fn warning(path: &str, text: &str) -> String {
-    format!("warning: {path}: {text}")
+pub fn unread_kustomization(path: &str) -> String {
+    format!(
+        "manifest {path}: the file Kustomization is not read; rename it to kustomization.yaml, or use --extended"
+    )
+}
+
+pub fn unopened_list(path: &str) -> String {
+    format!(
+        "manifest {path}: a List is an object template of its own, not one for each of its items; write the items as documents, or use --extended"
+    )
+}
+
+pub fn leaked_directive(path: &str, object: &str, key: &str) -> String {
+    format!(
+        "manifest {path}: {object} has the key {key}: as a directive of a patch it has no effect there, and it stays in the object; remove it"
+    )
+}
+
+pub fn not_informed_on(policy: &str, kind: &str, name: &str, api_version: &str) -> String {
+    format!(
+        "policy {policy}: no template informs on {kind} {name}, because upstream's generator does not know {api_version}; --extended takes every version"
+    )
+}
+
+pub fn no_admission_event(policy: &str, kind: &str, name: &str) -> String {
+    format!(
+        "policy {policy}: inform-gatekeeper-admission-{name} finds no Event of {kind} {name}, because upstream's generator does not put its annotations into metadata; --extended does"
+    )
+}
+
+pub fn reported_with_namespace(policy: &str, kind: &str, name: &str) -> String {
+    format!(
+        "policy {policy}: reports name the {kind} {name} with its namespace, for which inform-kyverno-{name} does not look; --extended looks for both names"
+    )
+}
+
+pub fn unknown_report_namespace(policy: &str, kind: &str, name: &str) -> String {
+    format!(
+        "policy {policy}: reports name the {kind} {name} with its namespace, for which inform-kyverno-{name} does not look; set metadata.namespace in its manifest and use --extended"
+    )
+}
+
+/// A notice: `level` is `error`, `warning` or `hint`.
+pub fn notice(level: &str, path: &str, text: &str) -> String {
+    format!("{level}: {path}: {text}")
 }

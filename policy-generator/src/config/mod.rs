@@ -4,6 +4,7 @@ mod inherit;
 mod read;
 pub mod schema;
 mod suggest;
+mod unread;
 mod validate;
 
 use std::collections::BTreeMap;
@@ -26,8 +27,6 @@ pub struct Generator {
     pub policies: Vec<PolicyConfig>,
     /// `policySets`, and those that only policies name.
     pub policy_sets: Vec<PolicySetConfig>,
-    /// Values that upstream ignores, each as a sentence.
-    pub warnings: Vec<String>,
 }
 
 /// `policyDefaults`

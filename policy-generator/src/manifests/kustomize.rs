@@ -7,21 +7,12 @@ use reeve_go_compat::yaml;
 use reeve_manifests::kustomize::{self, RenderError};
 
 use super::namespaces::set_namespace;
-use super::{KUSTOMIZATIONS, file, objects_of};
+use super::{KUSTOMIZATIONS, file, lists, objects_of};
 use crate::error::Error;
 use crate::merge::{Schema, apply_all};
 use crate::messages;
-use crate::paths::Base;
+use crate::settings::{Settings, Switches};
 use crate::values::{map_field, maps_field, set, text_field, text_of};
-
-/// What the environment allows for kustomize directories.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Switches {
-    /// Helm charts may be used.
-    pub helm: bool,
-    /// Files outside the directory may be read.
-    pub unrestricted: bool,
-}
 
 /// Directories of directories beyond this depth are taken for a circle.
 const MAX_DEPTH: usize = 64;
@@ -66,19 +57,15 @@ const OTHERS: [&str; 22] = [
 ];
 
 /// The objects of a kustomize directory, with the types of JSON.
-pub(super) fn build(
-    path: &str,
-    at: &Path,
-    base: &Base,
-    switches: Switches,
-) -> Result<Vec<Map>, Error> {
+pub(super) fn build(path: &str, at: &Path, settings: &Settings) -> Result<Vec<Map>, Error> {
+    let switches = settings.switches;
     let root = at
         .canonicalize()
         .map_err(|_| Error::new(messages::unreadable_manifest_path(path)))?;
     match built_in(&root, switches, 0) {
         Ok(objects) => Ok(objects),
         Err(NotBuilt::Failed(error)) => Err(error),
-        Err(NotBuilt::Beyond(field)) => installed(&base.join(path), switches, &field),
+        Err(NotBuilt::Beyond(field)) => installed(&settings.base.join(path), switches, &field),
     }
 }
 
@@ -178,7 +165,7 @@ fn of_resource(
         }
         return built_in(&at, switches, depth + 1);
     }
-    Ok(file(resource, &at)?)
+    Ok(lists::opened(file(resource, &at)?)?)
 }
 
 fn patches(root: &Path, kustomization: &Map, switches: Switches) -> Result<Vec<Map>, NotBuilt> {

@@ -10,7 +10,7 @@ use crate::messages;
 use crate::paths::Base;
 use crate::values::{json_typed, map_field, set, text_field, text_of};
 
-use directives::merged_object;
+use directives::{merged_object, unknown_directive};
 pub use schema::Schema;
 
 /// The fields that say which object a patch is for.
@@ -64,7 +64,11 @@ pub fn apply_all(objects: Vec<Map>, patches: &[Map], schema: &Schema) -> Result<
         else {
             return Err(Error::new(messages::no_patch_target(&id.to_string())));
         };
-        *object = merged_object(&target, &patch, &schema.of(&id.api_version, &id.kind));
+        let schema = schema.of(&id.api_version, &id.kind);
+        if let Some(word) = unknown_directive(&patch, &schema) {
+            return Err(Error::new(messages::unknown_directive(&word)));
+        }
+        *object = merged_object(&target, &patch, &schema);
     }
     Ok(results.into_iter().flatten().collect())
 }

@@ -262,3 +262,123 @@ fn gen_29_sets_have_placements_and_their_members_only_on_request() {
         [json!({"matchExpressions": [{"key": "own", "operator": "In", "values": ["z"]}]})]
     );
 }
+
+#[test]
+fn gen_36_own_name_is_shared_only_when_extended() {
+    let dir = Dir::with_config_map();
+    let with = |of_a: &str, of_b: &str| {
+        document("", "placementBindingDefaults: {name: both}")
+            .replace("- name: a", &format!("- placement: {of_a}\n  name: a"))
+            .replace("- name: b", &format!("- placement: {of_b}\n  name: b"))
+    };
+    let own = "{name: mine, labelSelector: {x: y}}";
+    let duplicate = "a duplicate placement name was detected: mine";
+    assert_eq!(dir.refuse(&with(own, own)), duplicate);
+    let (placements, _) = dir.extended(&with(own, own), "Placement");
+    assert_eq!(placements.len(), 1);
+    let (bindings, _) = dir.extended(&with(own, own), "PlacementBinding");
+    assert_eq!(bindings[0]["subjects"].as_array().unwrap().len(), 2);
+    dir.write(
+        "generator.yaml",
+        &with(own, "{name: mine, labelSelector: {x: z}}"),
+    );
+    let other = dir.run(&["--extended", "generator.yaml"]);
+    assert!(other.stderr.contains(duplicate), "{other:?}");
+    assert_eq!(other.code, 1);
+}
+
+#[test]
+fn gen_36_placement_when_in_set_requires_membership_when_extended() {
+    let dir = Dir::with_config_map();
+    let text = document(
+        ", policySets: [s], generatePlacementWhenInSet: true, generatePolicyPlacement: false",
+        "",
+    )
+    .replace("- name: b", "- policySets: []\n  name: b");
+    let of_b = "policy b is in no policy set: generatePlacementWhenInSet gives it a placement although generatePolicyPlacement is false; set generatePlacementWhenInSet to false for it";
+    assert_eq!(dir.warnings(&text), [of_b]);
+    assert_eq!(dir.run(&["generator.yaml"]).code, 0);
+    let placements = |objects: &[Value]| {
+        let names = objects.iter().map(|one| one["metadata"]["name"].clone());
+        names.collect::<Vec<_>>()
+    };
+    let (extended, stderr) = dir.extended(&text, "Placement");
+    assert_eq!(stderr, "");
+    assert_eq!(placements(&extended), ["placement-a", "placement-s"]);
+    dir.write("generator.yaml", &text);
+    let upstream = dir.run(&["generator.yaml"]);
+    let mut objects = crate::parsed(std::str::from_utf8(&upstream.stdout).unwrap());
+    objects.retain(|object| object["kind"] == "Placement");
+    assert_eq!(
+        placements(&objects),
+        ["placement-a", "placement-b", "placement-s"]
+    );
+}
+
+#[test]
+fn gen_37_placement_files_are_checked() {
+    let placement = |name: &str| {
+        format!(
+            "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {{name: {name}, namespace: ns}}\n"
+        )
+    };
+    let dir = Dir::new(&[
+        ("in/cm.yaml", crate::CONFIG_MAP),
+        ("outside.yaml", &placement("mine")),
+        (
+            "in/two.yaml",
+            &format!("{}---\n{}", placement("mine"), placement("second")),
+        ),
+        (
+            "in/old.yaml",
+            &placement("mine").replace("cluster.open", "apps.open"),
+        ),
+        ("in/same.yaml", &placement("mine")),
+        (
+            "in/other.yaml",
+            &format!("{}spec: {{numberOfClusters: 1}}\n", placement("mine")),
+        ),
+    ]);
+    let warnings = |of_a: &str, of_b: &str| {
+        let of = |path: &str| format!("- placement: {{placementPath: {path}}}\n  name:");
+        let text = document("", "placementBindingDefaults: {name: both}")
+            .replace("- name: a", &format!("{} a", of(of_a)))
+            .replace("- name: b", &format!("{} b", of(of_b)));
+        dir.write("in/generator.yaml", &text);
+        let run =
+            |flags: &[&str]| dir.run(&[flags, &["--base-dir=in", "in/generator.yaml"]].concat());
+        let (plain, strict) = (run(&[]), run(&["--strict"]));
+        assert_eq!(plain.code, 0, "{plain:?}");
+        assert_eq!(strict.code == 2, plain.stderr.contains("warning"));
+        let prefix = "warning: in/generator.yaml: ";
+        let lines = plain.stderr.lines();
+        lines
+            .map(|line| line.strip_prefix(prefix).unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert!(warnings("same.yaml", "same.yaml").is_empty());
+    assert_eq!(
+        warnings("../outside.yaml", "same.yaml"),
+        [
+            "the placement path ../outside.yaml is not in the same directory tree as the kustomization.yaml file"
+        ]
+    );
+    assert_eq!(
+        warnings("two.yaml", "two.yaml"),
+        [
+            "the placement file two.yaml has more than one Placement, of which only the first, mine, is used; move the others to files of their own"
+        ]
+    );
+    assert_eq!(
+        warnings("old.yaml", "old.yaml"),
+        [
+            "the Placement mine in old.yaml has the apiVersion \"apps.open-cluster-management.io/v1beta1\", but the bindings refer to one of cluster.open-cluster-management.io"
+        ]
+    );
+    assert_eq!(
+        warnings("same.yaml", "other.yaml"),
+        [
+            "the Placement mine in other.yaml is not used, because another file has a different one of that name; give it a name of its own"
+        ]
+    );
+}
