@@ -17,7 +17,7 @@ const USAGE: &str = "Usage: PolicyGenerator [flags] <policy-generator-config-fil
 const FLAGS: &str = "Flags:
       --base-dir <dir>   The directory that the paths in the files are relative to (default: the working directory)
       --debug            Print errors as a panic
-      --extended         Write templates and placements that upstream's generator writes wrongly, and open lists
+      --extended         Take keys that upstream's generator refuses, and write templates and placements that it writes wrongly
   -h, --help             Print the help message
       --strict           Make warnings errors, and lint what is generated; an error prints nothing and ends with 2
       --version          Print the version of the generator

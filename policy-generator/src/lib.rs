@@ -44,7 +44,7 @@ impl Prepared {
         settings: &Settings,
         notices: &mut Notices,
     ) -> Result<Self, Error> {
-        let mut generator = config::read(text, notices)?;
+        let mut generator = config::read(text, settings.mode, notices)?;
         generator.inherit();
         config::validate(&generator, &settings.base)?;
         Ok(Self { generator })

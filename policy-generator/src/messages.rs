@@ -190,6 +190,14 @@ pub fn invalid_selectors(of: &str) -> String {
     )
 }
 
+pub fn placement_not_generated(of: &str, field: &str) -> String {
+    format!("{of} placement.{field} may not be set beside placementPath or placementName")
+}
+
+pub fn no_number_of_clusters(of: &str) -> String {
+    format!("{of} placement.numberOfClusters must be a number, 0 or more, without quotes")
+}
+
 pub fn empty_manifest(path: &str) -> String {
     format!("found empty YAML in the manifest at {path}")
 }

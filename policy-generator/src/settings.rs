@@ -28,7 +28,7 @@ pub(crate) enum Mode {
     /// The same, byte for byte.
     #[default]
     Upstream,
-    /// `--extended`: it writes some templates and placements differently.
+    /// `--extended`: it takes keys that upstream's generator does not know, and writes some templates and placements differently.
     Extended,
 }
 

@@ -6,28 +6,31 @@ use std::rc::Rc;
 use reeve_go_compat::value::{Map, Struct, Value};
 use reeve_go_compat::yaml::{self, Type, YamlError};
 
-use super::schema::GENERATOR;
+use super::schema;
 use super::suggest::with_suggestions;
 use super::unread;
 use super::{
-    Dependency, Generator, Halves, ManifestConfig, PlacementConfig, PolicyConfig, PolicyDefaults,
-    PolicyOptions, PolicySetConfig, PolicySetDefaults, TemplateOptions,
+    BindingOptions, Dependency, Generator, Halves, ManifestConfig, PlacementConfig, PlacementSpec,
+    PolicyConfig, PolicyDefaults, PolicyOptions, PolicySetConfig, PolicySetDefaults,
+    TemplateOptions,
 };
 use crate::error::Error;
 use crate::messages;
 use crate::notices::Notices;
-use crate::values::text_of;
+use crate::settings::Mode;
+use crate::values::{set, text_of};
 
 /// Reads the first document of a text.
-pub fn read(text: &[u8], warnings: &mut Notices) -> Result<Generator, Error> {
+pub fn read(text: &[u8], mode: Mode, warnings: &mut Notices) -> Result<Generator, Error> {
     let invalid = |error: YamlError| Error::new(messages::invalid_configuration(&error));
-    let typed = yaml::decode_typed(text, Type::Struct(&GENERATOR));
-    let typed = typed.map_err(with_suggestions).map_err(invalid)?;
+    let document = schema::generator(mode);
+    let typed = yaml::decode_typed(text, Type::Struct(document))
+        .map_err(|error| invalid(with_suggestions(error, mode)))?;
     let Some(typed) = typed else {
         return Err(Error::new(messages::invalid_configuration(&"EOF")));
     };
     let untyped = yaml::decode(text).map_err(invalid)?;
-    unread::warn(text, &untyped, &GENERATOR, warnings);
+    unread::warn(text, &untyped, document, warnings);
     let reader = Reader::new(&typed, Some(&untyped), String::new());
     let mut generator = Generator {
         binding_name: reader.child("placementBindingDefaults").text("name"),
@@ -285,7 +288,21 @@ impl Reader {
             name: self.text("name"),
             path: self.text("placementPath"),
             placement_name: self.text("placementName"),
+            spec: PlacementSpec {
+                cluster_sets: self.texts("clusterSets"),
+                number_of_clusters: self.written_if_known("numberOfClusters"),
+                prioritizer_policy: self.get("prioritizerPolicy"),
+            },
+            binding: BindingOptions {
+                sub_filter: self.text("subFilter"),
+                remediation_action: self.child("bindingOverrides").text("remediationAction"),
+            },
         }
+    }
+
+    /// A field of the schema with the type that it has in the text.
+    fn written_if_known(&self, key: &str) -> Option<Value> {
+        self.get(key).and_then(|_| self.written(key))
     }
 
     fn policy_set(&self, warnings: &mut Notices) -> PolicySetConfig {
@@ -295,12 +312,34 @@ impl Reader {
             policies: self.texts("policies").unwrap_or_default(),
             placement: self.child("placement").placement(),
             generate_placement: self.strict("generatePolicySetPlacement", warnings),
+            exclusions: self
+                .children("exclusions")
+                .map(|one| one.exclusion())
+                .collect(),
         }
+    }
+
+    fn exclusion(&self) -> Value {
+        let exclusion = Map::dict();
+        for key in ["policyName", "reason"] {
+            if let Some(text) = self.get(key) {
+                set(&exclusion, key, text);
+            }
+        }
+        let clusters = self.texts("clusterNames").unwrap_or_default();
+        set(&exclusion, "clusterNames", Value::strings(clusters));
+        Value::Map(exclusion)
     }
 
     /// A selector as it is written: its parts in the order of their declaration, without empty ones. `None` if no part was given.
     fn selector(&self) -> Option<Value> {
-        const PARTS: [&str; 4] = ["matchLabels", "matchExpressions", "exclude", "include"];
+        const PARTS: [&str; 5] = [
+            "matchLabels",
+            "matchExpressions",
+            "exclude",
+            "include",
+            "terminatingInclusion",
+        ];
         if PARTS.iter().all(|part| self.get(part).is_none()) {
             return None;
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use reeve_go_compat::value::{Map, Value};
 
 use super::metadata;
-use crate::config::Generator;
+use crate::config::{BindingOptions, Generator};
 use crate::error::Error;
 use crate::kinds::{
     BINDING_KIND, PLACEMENT_GROUP, PLACEMENT_KIND, POLICY_API_VERSION, POLICY_GROUP, POLICY_KIND,
@@ -14,9 +14,9 @@ use crate::kinds::{
 use crate::messages;
 use crate::values::set;
 
-/// What is bound, by the name of the placement.
+/// What is bound, by the name of the placement and the options of the binding.
 #[derive(Default)]
-pub(super) struct Bound<'a>(BTreeMap<String, Subjects<'a>>);
+pub(super) struct Bound<'a>(BTreeMap<(String, BindingOptions), Subjects<'a>>);
 
 #[derive(Default)]
 struct Subjects<'a> {
@@ -25,13 +25,18 @@ struct Subjects<'a> {
 }
 
 impl<'a> Bound<'a> {
-    pub(super) fn add_policy(&mut self, placement: String, name: &'a str) {
-        let bound = self.0.entry(placement).or_default();
+    pub(super) fn add_policy(
+        &mut self,
+        placement: String,
+        options: &BindingOptions,
+        name: &'a str,
+    ) {
+        let bound = self.0.entry((placement, options.clone())).or_default();
         bound.policies.push(name);
     }
 
-    pub(super) fn add_set(&mut self, placement: String, name: &'a str) {
-        let bound = self.0.entry(placement).or_default();
+    pub(super) fn add_set(&mut self, placement: String, options: &BindingOptions, name: &'a str) {
+        let bound = self.0.entry((placement, options.clone())).or_default();
         bound.sets.push(name);
     }
 
@@ -43,9 +48,14 @@ impl<'a> Bound<'a> {
             used: 0,
         };
         let mut bindings = Vec::with_capacity(self.0.len());
-        for (placement, subjects) in self.0 {
+        for ((placement, options), subjects) in self.0 {
             let name = names.next(&placement, &subjects)?;
-            bindings.push(binding(metadata(&name, namespace), &placement, &subjects));
+            bindings.push(binding(
+                metadata(&name, namespace),
+                &placement,
+                &options,
+                &subjects,
+            ));
         }
         Ok(bindings)
     }
@@ -76,7 +86,12 @@ impl Names<'_> {
     }
 }
 
-fn binding(metadata: Map, placement: &str, subjects: &Subjects<'_>) -> Map {
+fn binding(
+    metadata: Map,
+    placement: &str,
+    options: &BindingOptions,
+    subjects: &Subjects<'_>,
+) -> Map {
     let subject = |kind: &str, name: &&str| {
         Value::dict([
             ("apiGroup", POLICY_GROUP.into()),
@@ -99,5 +114,13 @@ fn binding(metadata: Map, placement: &str, subjects: &Subjects<'_>) -> Map {
     set(&binding, "metadata", Value::Map(metadata));
     set(&binding, "placementRef", reference);
     set(&binding, "subjects", Value::list(policies.chain(sets)));
+    if !options.sub_filter.is_empty() {
+        set(&binding, "subFilter", options.sub_filter.as_str());
+    }
+    if !options.remediation_action.is_empty() {
+        let action = options.remediation_action.as_str().into();
+        let overrides = Value::dict([("remediationAction", action)]);
+        set(&binding, "bindingOverrides", overrides);
+    }
     binding
 }

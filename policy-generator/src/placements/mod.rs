@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use reeve_go_compat::value::{Map, Value};
 
-use crate::config::{Generator, PlacementConfig, PolicyConfig};
+use crate::config::{Generator, PlacementConfig, PlacementSpec, PolicyConfig};
 use crate::error::Error;
 use crate::kinds::{PLACEMENT_API_VERSION, PLACEMENT_GROUP, PLACEMENT_KIND};
 use crate::manifests;
@@ -48,13 +48,13 @@ pub fn placements(
         let options = &policy.policy;
         if builder.is_placed(policy, in_sets.contains(policy.name.as_str())) {
             let placement = builder.placement(&options.placement, &policy.name, Of::Policy)?;
-            bound.add_policy(placement, &policy.name);
+            bound.add_policy(placement, &options.placement.binding, &policy.name);
         }
     }
     for set in &generator.policy_sets {
         if set.generate_placement == Some(true) {
             let placement = builder.placement(&set.placement, &set.name, Of::Set)?;
-            bound.add_set(placement, &set.name);
+            bound.add_set(placement, &set.placement.binding, &set.name);
         }
     }
     let mut objects = builder.objects;
@@ -74,12 +74,36 @@ struct Builder<'a> {
     settings: &'a Settings,
     notices: &'a mut Notices,
     objects: Vec<Map>,
-    /// The selectors of generated placements, with their names.
-    generated: Vec<(Option<Value>, String)>,
+    /// The sources of generated placements, with their names.
+    generated: Vec<(Source, String)>,
     /// All placements of the output by name.
     emitted: BTreeMap<String, Value>,
     /// Those that come from files.
     of_files: BTreeMap<String, Value>,
+}
+
+/// What a generated placement is made of.
+struct Source {
+    selector: Option<Value>,
+    spec: PlacementSpec,
+}
+
+impl Source {
+    fn of(config: &PlacementConfig) -> Self {
+        Self {
+            selector: config.label_selector.clone(),
+            spec: config.spec.clone(),
+        }
+    }
+
+    /// Whether both were given the same. Selectors that choose the same clusters in other words are different ones.
+    fn is_same(&self, other: &Self) -> bool {
+        let given = |source: &Self| {
+            let spec = Value::dict(source.spec.fields());
+            Value::list([spec, source.selector.clone().unwrap_or(Value::Nil)])
+        };
+        given(self).deep_equal(&given(other))
+    }
 }
 
 impl Builder<'_> {
@@ -108,18 +132,18 @@ impl Builder<'_> {
         if !config.path.is_empty() {
             return self.of_file(&config.path);
         }
-        let selector = config.label_selector.clone();
-        let chosen = match self.name(config, name, of) {
+        let source = Source::of(config);
+        let chosen = match self.name(config, &source, (name, of)) {
             Name::Joined(name) => return Ok(name),
             Name::New(name) => name,
         };
         let object = self.generate(&chosen, config);
         self.emit(&chosen, object)?;
-        self.register(selector, &chosen);
+        self.register(source, &chosen);
         Ok(chosen)
     }
 
-    fn name(&self, config: &PlacementConfig, name: &str, of: Of) -> Name {
+    fn name(&self, config: &PlacementConfig, source: &Source, (name, of): (&str, Of)) -> Name {
         if !config.name.is_empty() {
             return Name::New(config.name.clone());
         }
@@ -135,7 +159,7 @@ impl Builder<'_> {
         match self
             .generated
             .iter()
-            .find(|(known, _)| is_same(known.as_ref(), config.label_selector.as_ref()))
+            .find(|(known, _)| known.is_same(source))
         {
             Some((_, known)) => Name::Joined(known.clone()),
             None if self.generated.is_empty() => Name::New(default.clone()),
@@ -143,14 +167,14 @@ impl Builder<'_> {
         }
     }
 
-    fn register(&mut self, selector: Option<Value>, name: &str) {
+    fn register(&mut self, source: Source, name: &str) {
         let known = self
             .generated
             .iter_mut()
-            .find(|(known, _)| is_same(known.as_ref(), selector.as_ref()));
+            .find(|(known, _)| known.is_same(&source));
         match known {
             Some((_, known)) => name.clone_into(known),
-            None => self.generated.push((selector, name.to_owned())),
+            None => self.generated.push((source, name.to_owned())),
         }
     }
 
@@ -218,6 +242,9 @@ impl Builder<'_> {
         let spec = Map::dict();
         set(&spec, "predicates", Value::list([predicate]));
         set(&spec, "tolerations", Value::list(tolerations));
+        for (key, value) in config.spec.fields() {
+            set(&spec, key, value);
+        }
         let namespace = &self.generator.defaults.namespace;
         let metadata = metadata(name, namespace);
         object(PLACEMENT_API_VERSION, PLACEMENT_KIND, metadata, spec)
@@ -252,12 +279,4 @@ enum Name {
     /// The name of a placement that is there.
     Joined(String),
     New(String),
-}
-
-fn is_same(a: Option<&Value>, b: Option<&Value>) -> bool {
-    match (a, b) {
-        (Some(a), Some(b)) => a.deep_equal(b),
-        (None, None) => true,
-        _ => false,
-    }
 }

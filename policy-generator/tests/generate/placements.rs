@@ -382,3 +382,146 @@ fn gen_37_placement_files_are_checked() {
         ]
     );
 }
+
+#[test]
+fn gen_38_placements_have_cluster_sets_numbers_and_prioritizers() {
+    let dir = Dir::with_config_map();
+    let defaults = ", placement: {clusterSets: [prod], numberOfClusters: 2, prioritizerPolicy: {mode: Exact, configurations: [{scoreCoordinate: {builtIn: Steady}, weight: 3}]}}";
+    let text = document(defaults, "").replace(
+        "- name: b",
+        "- placement: {labelSelector: {x: y}, clusterSets: [], numberOfClusters: 0}\n  name: b",
+    );
+    let (placements, stderr) = dir.extended(&text, "Placement");
+    assert_eq!(stderr, "");
+    let prioritizers = json!({
+        "mode": "Exact",
+        "configurations": [{"scoreCoordinate": {"builtIn": "Steady"}, "weight": 3}],
+    });
+    let spec = &placements[0]["spec"];
+    assert_eq!(spec["clusterSets"], json!(["prod"]));
+    assert_eq!(spec["numberOfClusters"], 2);
+    assert_eq!(spec["prioritizerPolicy"], prioritizers);
+    assert_eq!(spec["tolerations"].as_array().unwrap().len(), 2);
+    let spec = &placements[1]["spec"];
+    assert_eq!(spec.get("clusterSets"), None);
+    assert_eq!(spec["numberOfClusters"], 0);
+    assert_eq!(spec["prioritizerPolicy"], prioritizers);
+    // Placements of one name are shared only if all of it is the same.
+    let named = text
+        .replace(
+            "placement: {clusterSets: [prod]",
+            "placement: {name: n, clusterSets: [prod]",
+        )
+        .replace("labelSelector: {x: y}, ", "");
+    let (placements, _) = dir.extended(&named, "Placement");
+    assert_eq!(placements[0]["metadata"]["name"], "n");
+    assert_eq!(placements[1]["metadata"]["name"], "n2");
+}
+
+#[test]
+fn gen_38_bindings_have_a_sub_filter_and_overrides() {
+    let dir = Dir::with_config_map();
+    let text = document(
+        ", policySets: [s]",
+        "placementBindingDefaults: {name: all}\npolicySetDefaults: {placement: {placementName: there}}",
+    )
+    .replace(
+        "- name: b",
+        "- placement: {placementName: there, subFilter: restricted, bindingOverrides: {remediationAction: enforce}}\n  generatePlacementWhenInSet: true\n  name: b",
+    );
+    let (bindings, stderr) = dir.extended(&text, "PlacementBinding");
+    assert_eq!(stderr, "");
+    assert_eq!(bindings.len(), 2);
+    assert_eq!(bindings[0]["metadata"]["name"], "all");
+    assert_eq!(bindings[0].get("subFilter"), None);
+    assert_eq!(bindings[0]["subjects"][0]["kind"], "PolicySet");
+    assert_eq!(bindings[1]["metadata"]["name"], "binding-b");
+    assert_eq!(bindings[1]["subFilter"], "restricted");
+    assert_eq!(
+        bindings[1]["bindingOverrides"],
+        json!({"remediationAction": "enforce"})
+    );
+    assert_eq!(
+        bindings[0]["placementRef"]["name"],
+        bindings[1]["placementRef"]["name"]
+    );
+}
+
+#[test]
+fn gen_38_sets_have_exclusions_and_selectors_terminating_namespaces() {
+    let dir = Dir::with_config_map();
+    let text = document(
+        ", namespaceSelector: {include: ['*'], terminatingInclusion: Never}",
+        "policySets: [{name: s, policies: [a], exclusions: [{policyName: a, clusterNames: [c1], reason: later}]}]",
+    );
+    let (sets, stderr) = dir.extended(&text, "PolicySet");
+    assert_eq!(stderr, "");
+    assert_eq!(
+        sets[0]["spec"]["exclusions"],
+        json!([{"policyName": "a", "clusterNames": ["c1"], "reason": "later"}])
+    );
+    let (policies, _) = dir.extended(&text, "Policy");
+    let spec = &policies[0]["spec"]["policy-templates"][0]["objectDefinition"]["spec"];
+    assert_eq!(
+        spec["namespaceSelector"],
+        json!({"include": ["*"], "terminatingInclusion": "Never"})
+    );
+}
+
+#[test]
+fn gen_38_extended_keys_are_unknown_without_the_flag_and_checked_with_it() {
+    let dir = Dir::with_config_map();
+    for (text, error) in [
+        (
+            document(", placement: {clusterSets: [a]}", ""),
+            "field clusterSets found but not defined in type placement",
+        ),
+        (
+            document(", placement: {bindingOverrides: {}}", ""),
+            "field bindingOverrides found but not defined in type placement",
+        ),
+        (
+            document("", "policySets: [{name: s, exclusions: []}]"),
+            "field exclusions found but not defined in type policySets",
+        ),
+        (
+            document(", namespaceSelector: {terminatingInclusion: x}", ""),
+            "field terminatingInclusion found but not defined in type namespaceSelector",
+        ),
+    ] {
+        let found = dir.refuse(&text);
+        assert!(found.ends_with(error), "{found}");
+        let extended = dir.run(&["--extended", "generator.yaml"]);
+        assert_eq!(extended.code, 0, "{extended:?}");
+    }
+    for (placement, error) in [
+        (
+            "{placementName: there, clusterSets: [a]}",
+            "policyDefaults placement.clusterSets may not be set beside placementPath or placementName",
+        ),
+        (
+            "{numberOfClusters: '2'}",
+            "policyDefaults placement.numberOfClusters must be a number, 0 or more, without quotes",
+        ),
+        (
+            "{numberOfClusters: -1}",
+            "policyDefaults placement.numberOfClusters must be a number, 0 or more, without quotes",
+        ),
+        (
+            "{clusterSet: [a]}",
+            "field clusterSet found but not defined in type placement - did you mean 'clusterSets'?",
+        ),
+        (
+            "{bindingOverrides: {remediation: x}}",
+            "field remediation found but not defined in type bindingOverrides",
+        ),
+    ] {
+        dir.write(
+            "generator.yaml",
+            &document(&format!(", placement: {placement}"), ""),
+        );
+        let outcome = dir.run(&["--extended", "generator.yaml"]);
+        assert_eq!(outcome.code, 1, "{placement}");
+        assert!(outcome.stderr.trim_end().ends_with(error), "{outcome:?}");
+    }
+}
