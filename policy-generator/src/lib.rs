@@ -18,6 +18,7 @@ mod policy;
 mod selectors;
 mod settings;
 mod templates;
+mod type_meta;
 mod values;
 
 use reeve_go_compat::value::{Map, Value};

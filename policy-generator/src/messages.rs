@@ -258,6 +258,12 @@ pub fn no_patch_target(id: &str) -> String {
     )
 }
 
+pub fn several_patch_targets(id: &str) -> String {
+    format!(
+        "no resource matches strategic merge patch \"{id}\": multiple matches for Id {id}; failed to find unique target for patch {id}"
+    )
+}
+
 pub fn unknown_directive(word: &str) -> String {
     format!("unknown patch strategy '{word}'")
 }
@@ -291,6 +297,12 @@ pub fn needs_argument(flag: &str) -> String {
 
 pub fn namespace_conflict(kind: &str, name: &str) -> String {
     format!("namespace transformation produces ID conflict: more than one {kind} is called {name}")
+}
+
+pub fn ambiguous_reference(path: &str, of: &str, ids: &str) -> String {
+    format!(
+        "updating name reference in '{path}' field of '{of}': found multiple possible referrals: {ids}"
+    )
 }
 
 pub fn unsupported_kustomize_field(field: &str) -> String {

@@ -2,7 +2,9 @@
 
 mod kustomize;
 mod lists;
+mod names;
 mod namespaces;
+mod references;
 mod warnings;
 
 use std::path::Path;

@@ -7,6 +7,7 @@ mod configuration;
 mod extended;
 mod manifests;
 mod merge;
+mod names;
 mod ordering;
 mod placements;
 mod templates;
