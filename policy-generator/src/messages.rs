@@ -389,7 +389,7 @@ pub fn unread_kustomization(path: &str) -> String {
 
 pub fn unopened_list(path: &str) -> String {
     format!(
-        "manifest {path}: a List is an object template of its own, not one for each of its items; write the items as documents, or use --extended"
+        "manifest {path}: a List in it becomes one object template, not one for each of its items; write the items as documents, or use --extended"
     )
 }
 
@@ -407,19 +407,19 @@ pub fn not_informed_on(policy: &str, kind: &str, name: &str, api_version: &str) 
 
 pub fn no_admission_event(policy: &str, kind: &str, name: &str) -> String {
     format!(
-        "policy {policy}: inform-gatekeeper-admission-{name} finds no Event of {kind} {name}, because upstream's generator does not put its annotations into metadata; --extended does"
+        "policy {policy}: the template inform-gatekeeper-admission-{name} on {kind} {name} matches no Event, because it looks for annotations outside of metadata, as upstream's does; --extended writes one that matches"
     )
 }
 
 pub fn reported_with_namespace(policy: &str, kind: &str, name: &str) -> String {
     format!(
-        "policy {policy}: reports name the {kind} {name} with its namespace, for which inform-kyverno-{name} does not look; --extended looks for both names"
+        "policy {policy}: Kyverno's reports call the {kind} {name} by its namespace and name, so the template inform-kyverno-{name} finds no results of it; --extended writes one that looks for both names"
     )
 }
 
 pub fn unknown_report_namespace(policy: &str, kind: &str, name: &str) -> String {
     format!(
-        "policy {policy}: reports name the {kind} {name} with its namespace, for which inform-kyverno-{name} does not look; set metadata.namespace in its manifest and use --extended"
+        "policy {policy}: Kyverno's reports call the {kind} {name} by its namespace and name, so the template inform-kyverno-{name} finds no results of it; set metadata.namespace in its manifest and use --extended"
     )
 }
 

@@ -51,7 +51,7 @@ fn gen_35_admission_template_looks_into_the_metadata_of_events() {
     dir.generate(&one_policy(ONE));
     assert_eq!(
         dir.run(&["generator.yaml"]).stderr,
-        "hint: generator.yaml: policy p: inform-gatekeeper-admission-c finds no Event of K c, because upstream's generator does not put its annotations into metadata; --extended does\n"
+        "hint: generator.yaml: policy p: the template inform-gatekeeper-admission-c on K c matches no Event, because it looks for annotations outside of metadata, as upstream's does; --extended writes one that matches\n"
     );
     // Hints are not errors: the output is upstream's.
     let strict = dir.run(&["--strict", "generator.yaml"]);
@@ -131,12 +131,12 @@ fn gen_35_reports_of_namespaced_kyverno_policies_are_found_by_both_names() {
     dir.generate(&one_policy(ONE));
     assert_eq!(
         dir.run(&["generator.yaml"]).stderr,
-        "hint: generator.yaml: policy p: reports name the Policy k with its namespace, for which inform-kyverno-k does not look; --extended looks for both names\n"
+        "hint: generator.yaml: policy p: Kyverno's reports call the Policy k by its namespace and name, so the template inform-kyverno-k finds no results of it; --extended writes one that looks for both names\n"
     );
     let (_, stderr) = policy("").extended(&one_policy(ONE), "Policy");
     assert_eq!(
         stderr,
-        "hint: generator.yaml: policy p: reports name the Policy k with its namespace, for which inform-kyverno-k does not look; set metadata.namespace in its manifest and use --extended\n"
+        "hint: generator.yaml: policy p: Kyverno's reports call the Policy k by its namespace and name, so the template inform-kyverno-k finds no results of it; set metadata.namespace in its manifest and use --extended\n"
     );
 }
 

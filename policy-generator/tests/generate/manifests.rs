@@ -206,7 +206,7 @@ fn gen_39_lists_are_opened_when_extended() {
     assert_eq!(
         dir.warnings(&document),
         [
-            "manifest list.yaml: a List is an object template of its own, not one for each of its items; write the items as documents, or use --extended"
+            "manifest list.yaml: a List in it becomes one object template, not one for each of its items; write the items as documents, or use --extended"
         ]
     );
     let (policies, stderr) = dir.extended(&document, "Policy");
