@@ -288,6 +288,12 @@ pub fn unknown_kustomize_field(field: &str) -> String {
     format!("invalid Kustomization: json: unknown field \"{field}\"")
 }
 
+pub fn not_text_in_kustomization(field: &str, is: &str) -> String {
+    format!(
+        "invalid Kustomization: json: cannot unmarshal {is} into Go struct field Kustomization.{field} of type string"
+    )
+}
+
 pub const EMPTY_KUSTOMIZATION: &str = "kustomization.yaml is empty";
 
 /// As Go's pflag puts it.

@@ -104,14 +104,15 @@ fn built_in(root: &Path, switches: Switches, depth: usize) -> Result<Vec<Resourc
     let patches = patches(root, &kustomization, switches)?;
     let mut resources = apply_all(resources, &patches, &Schema::builtin())?;
     // In the order of kustomize.
-    if let Some(namespace) = text_field(&kustomization, "namespace") {
+    if let Some(namespace) = scalar(&kustomization, "namespace")? {
         resources.iter_mut().for_each(Resource::store_id);
         let objects: Vec<Map> = resources.iter().map(|one| one.object.clone()).collect();
         set_namespace(&objects, &namespace)?;
     }
-    let affix = |key| text_field(&kustomization, key).unwrap_or_default();
+    let prefix = scalar(&kustomization, "namePrefix")?.unwrap_or_default();
+    let suffix = scalar(&kustomization, "nameSuffix")?.unwrap_or_default();
     for resource in &mut resources {
-        rename(resource, &affix("namePrefix"), &affix("nameSuffix"));
+        rename(resource, &prefix, &suffix);
         add_labels(&resource.object, &kustomization)?;
         for image in maps_field(&kustomization, "images") {
             set_images(&Value::Map(resource.object.clone()), &image);
@@ -131,6 +132,19 @@ fn read(root: &Path) -> Result<Map, Error> {
         Value::Map(map) => Ok(map),
         _ => Err(Error::new(messages::EMPTY_KUSTOMIZATION)),
     }
+}
+
+/// A field that has to be text.
+fn scalar(kustomization: &Map, key: &str) -> Result<Option<String>, Error> {
+    let found = match kustomization.get_str(key) {
+        None | Some(Value::Nil) => return Ok(None),
+        Some(Value::Bool(_)) => "bool",
+        Some(Value::Int(_) | Value::Uint64(_) | Value::Float(_)) => "number",
+        Some(Value::List(_)) => "array",
+        Some(Value::Map(_)) => "object",
+        Some(_) => return Ok(text_field(kustomization, key)),
+    };
+    Err(Error::new(messages::not_text_in_kustomization(key, found)))
 }
 
 fn texts(map: &Map, key: &str) -> Vec<String> {

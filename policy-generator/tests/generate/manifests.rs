@@ -163,6 +163,7 @@ fn gen_15_kustomizations_that_cannot_be_built_are_refused() {
     let dir = Dir::new(&[
         ("unknown/kustomization.yaml", "unknownField: x"),
         ("empty/kustomization.yaml", ""),
+        ("number/kustomization.yaml", "nameSuffix: -1"),
         ("outside/kustomization.yaml", "resources: [../cm.yaml]"),
         ("cm.yaml", CONFIG_MAP),
         (
@@ -182,6 +183,10 @@ fn gen_15_kustomizations_that_cannot_be_built_are_refused() {
     assert_eq!(
         refuse("empty"),
         "failed to process provided kustomize directory 'empty': kustomization.yaml is empty"
+    );
+    assert_eq!(
+        refuse("number"),
+        "failed to process provided kustomize directory 'number': invalid Kustomization: json: cannot unmarshal number into Go struct field Kustomization.nameSuffix of type string"
     );
     assert_eq!(
         refuse("twice"),
