@@ -16,7 +16,7 @@ const GENERATED: &str = "(generated)";
 /// The arguments are the program's own: kustomize and scripts expect its texts and exit codes.
 #[derive(clap::Args)]
 pub(crate) struct Args {
-    /// The configuration files, and the flags that `reeve generate --help` lists: --base-dir, --strict, --debug, --version
+    /// The configuration files, and the flags that `reeve generate --help` lists: --base-dir, --extended, --strict, --debug, --version
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,

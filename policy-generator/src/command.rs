@@ -5,9 +5,10 @@ use std::path::Path;
 
 use crate::Prepared;
 use crate::error::Error;
-use crate::manifests::Switches;
 use crate::messages;
+use crate::notices::{Level, Notices};
 use crate::paths::Base;
+use crate::settings::{Mode, Settings, Switches};
 
 /// The name of the program, by which kustomize finds it.
 pub const PROGRAM: &str = "PolicyGenerator";
@@ -16,10 +17,14 @@ const USAGE: &str = "Usage: PolicyGenerator [flags] <policy-generator-config-fil
 const FLAGS: &str = "Flags:
       --base-dir <dir>   The directory that the paths in the files are relative to (default: the working directory)
       --debug            Print errors as a panic
+      --extended         Take keys that upstream's generator refuses, and write templates and placements that it writes wrongly
   -h, --help             Print the help message
-      --strict           Lint what is generated; an error prints nothing and ends with 2
+      --strict           Make warnings errors, and lint what is generated; an error prints nothing and ends with 2
       --version          Print the version of the generator
 ";
+
+/// The exit code for warnings with `--strict`, as for findings of the linter.
+const EXIT_FINDINGS: u8 = 2;
 
 /// The environment of the process, as far as it matters.
 #[derive(Clone, Copy, Debug, Default)]
@@ -28,6 +33,8 @@ pub struct Environment {
     pub enable_helm: bool,
     /// `POLICY_GEN_DISABLE_LOAD_RESTRICTORS`
     pub disable_load_restrictors: bool,
+    /// `POLICY_GEN_EXTENDED`: the flag `--extended`, where kustomize starts the program.
+    pub extended: bool,
 }
 
 impl Environment {
@@ -37,6 +44,7 @@ impl Environment {
         Self {
             enable_helm: is_true("POLICY_GEN_ENABLE_HELM"),
             disable_load_restrictors: is_true("POLICY_GEN_DISABLE_LOAD_RESTRICTORS"),
+            extended: is_true("POLICY_GEN_EXTENDED"),
         }
     }
 }
@@ -73,19 +81,22 @@ pub fn run(arguments: &[String], dir: &Path, environment: Environment) -> Outcom
         }
         Request::Files(files, flags) => (files, flags),
     };
-    let switches = Switches {
-        helm: environment.enable_helm,
-        unrestricted: environment.disable_load_restrictors,
+    let base = match flags.base_dir {
+        Some(base) => dir.join(base),
+        None => dir.to_owned(),
     };
     let mut outcome = Outcome {
         is_strict: flags.strict,
         ..Outcome::default()
     };
-    let base = match flags.base_dir {
-        Some(base) => dir.join(base),
-        None => dir.to_owned(),
-    };
-    match generate_all(&files, (dir, &base), switches, &mut outcome.stderr) {
+    let mut notices = Vec::new();
+    let generated = Base::new(&base).and_then(|base| {
+        let settings = settings(base, flags, environment);
+        generate_all(&files, dir, &settings, &mut notices)
+    });
+    let has_errors = print_notices(&notices, flags.strict, &mut outcome.stderr);
+    match generated {
+        Ok(_) if has_errors => outcome.code = EXIT_FINDINGS,
         Ok(output) => outcome.stdout = output,
         Err(error) if flags.debug => {
             let _ = writeln!(outcome.stderr, "panic: {error}");
@@ -99,40 +110,81 @@ pub fn run(arguments: &[String], dir: &Path, environment: Environment) -> Outcom
     outcome
 }
 
-/// Reads the files from the working directory; the paths in them are relative to the other one.
-fn generate_all(
-    files: &[&str],
-    (dir, base): (&Path, &Path),
-    switches: Switches,
-    warnings: &mut String,
+fn settings(base: Base, flags: Flags<'_>, environment: Environment) -> Settings {
+    Settings {
+        base,
+        switches: Switches {
+            helm: environment.enable_helm,
+            unrestricted: environment.disable_load_restrictors,
+        },
+        mode: if flags.extended || environment.extended {
+            Mode::Extended
+        } else {
+            Mode::Upstream
+        },
+    }
+}
+
+/// Reads the files from the working directory. The notices are those of each file.
+fn generate_all<'a>(
+    files: &[&'a str],
+    dir: &Path,
+    settings: &Settings,
+    notices: &mut Vec<(&'a str, Notices)>,
 ) -> Result<Vec<u8>, Error> {
-    let base = Base::new(base)?;
     let mut output = Vec::new();
     for file in files {
-        let unreadable = |error: &std::io::Error| {
-            let operation = if error.kind() == std::io::ErrorKind::IsADirectory {
-                "read"
-            } else {
-                "open"
-            };
-            Error::new(messages::unreadable_file(
-                file,
-                operation,
-                &messages::io(error),
-            ))
-        };
-        let text = std::fs::read(dir.join(file)).map_err(|error| unreadable(&error))?;
-        let prepared = Prepared::read(&text, &base)
-            .map_err(|error| error.within(messages::in_configuration(file)))?;
-        for warning in prepared.warnings() {
-            let _ = writeln!(warnings, "{}", messages::warning(file, warning));
-        }
-        let generated = prepared
-            .generate(&base, switches)
-            .map_err(|error| error.within(messages::in_generation(file)))?;
-        output.extend(generated);
+        let mut of_file = Notices::default();
+        let generated = generate(file, dir, settings, &mut of_file);
+        notices.push((file, of_file));
+        output.extend(generated?);
     }
     Ok(output)
+}
+
+fn generate(
+    file: &str,
+    dir: &Path,
+    settings: &Settings,
+    notices: &mut Notices,
+) -> Result<Vec<u8>, Error> {
+    let unreadable = |error: std::io::Error| {
+        let operation = if error.kind() == std::io::ErrorKind::IsADirectory {
+            "read"
+        } else {
+            "open"
+        };
+        Error::new(messages::unreadable_file(
+            file,
+            operation,
+            &messages::io(&error),
+        ))
+    };
+    let text = std::fs::read(dir.join(file)).map_err(unreadable)?;
+    let prepared = Prepared::read(&text, settings, notices)
+        .map_err(|error| error.within(messages::in_configuration(file)))?;
+    prepared
+        .generate(settings, notices)
+        .map_err(|error| error.within(messages::in_generation(file)))
+}
+
+/// Prints the notices, and returns whether one of them is an error.
+fn print_notices(notices: &[(&str, Notices)], is_strict: bool, stderr: &mut String) -> bool {
+    let mut has_errors = false;
+    for (file, notices) in notices {
+        for notice in notices.iter() {
+            let level = match notice.level {
+                Level::Warning if is_strict => {
+                    has_errors = true;
+                    "error"
+                }
+                Level::Warning => "warning",
+                Level::Hint => "hint",
+            };
+            let _ = writeln!(stderr, "{}", messages::notice(level, file, &notice.text));
+        }
+    }
+    has_errors
 }
 
 enum Request<'a> {
@@ -145,7 +197,10 @@ enum Request<'a> {
 struct Flags<'a> {
     /// Errors are panics.
     debug: bool,
+    /// Warnings are errors.
     strict: bool,
+    /// More is done than upstream's generator does.
+    extended: bool,
     base_dir: Option<&'a str>,
 }
 
@@ -162,6 +217,8 @@ fn parse(arguments: &[String]) -> Result<Request<'_>, String> {
             "--debug=false" => flags.debug = false,
             "--strict" | "--strict=true" => flags.strict = true,
             "--strict=false" => flags.strict = false,
+            "--extended" | "--extended=true" => flags.extended = true,
+            "--extended=false" => flags.extended = false,
             "--base-dir" => {
                 let dir = rest.next();
                 flags.base_dir = Some(dir.ok_or_else(|| messages::needs_argument(argument))?);

@@ -11,11 +11,14 @@ mod kinds;
 mod manifests;
 mod merge;
 mod messages;
+mod notices;
 mod paths;
 mod placements;
 mod policy;
 mod selectors;
+mod settings;
 mod templates;
+mod type_meta;
 mod values;
 
 use reeve_go_compat::value::{Map, Value};
@@ -24,8 +27,8 @@ use reeve_go_compat::yaml;
 pub use command::{Environment, Outcome, PROGRAM, run};
 pub use error::Error;
 
-use manifests::Switches;
-use paths::Base;
+use notices::Notices;
+use settings::Settings;
 
 /// How far each level of the output is indented, as the default of go-yaml's encoder.
 const INDENT: usize = 4;
@@ -37,20 +40,23 @@ pub(crate) struct Prepared {
 
 impl Prepared {
     /// Reads a document, fills in what it inherits and refuses what cannot be generated.
-    pub(crate) fn read(text: &[u8], base: &Base) -> Result<Self, Error> {
-        let mut generator = config::read(text)?;
+    pub(crate) fn read(
+        text: &[u8],
+        settings: &Settings,
+        notices: &mut Notices,
+    ) -> Result<Self, Error> {
+        let mut generator = config::read(text, settings.mode, notices)?;
         generator.inherit();
-        config::validate(&generator, base)?;
+        config::validate(&generator, &settings.base)?;
         Ok(Self { generator })
     }
 
-    /// Values of the document that are ignored, each as a sentence.
-    pub(crate) fn warnings(&self) -> &[String] {
-        &self.generator.warnings
-    }
-
     /// The output: each object behind `---`.
-    pub(crate) fn generate(&self, base: &Base, switches: Switches) -> Result<Vec<u8>, Error> {
+    pub(crate) fn generate(
+        &self,
+        settings: &Settings,
+        notices: &mut Notices,
+    ) -> Result<Vec<u8>, Error> {
         let generator = &self.generator;
         let namespace = generator.defaults.namespace.as_str();
         let mut output = Vec::new();
@@ -58,10 +64,16 @@ impl Prepared {
         for policy in &generator.policies {
             let mut expanded = Vec::with_capacity(policy.manifests.len());
             for manifest in &policy.manifests {
-                let objects = manifests::expand(manifest, base, switches)?;
+                let objects = manifests::expand(manifest, settings)?;
+                for warning in manifests::warnings(manifest, &objects, settings) {
+                    notices.warn(warning);
+                }
                 expanded.push((manifest, objects));
             }
-            let templates = templates::templates(policy, &expanded)?;
+            let templates = templates::templates(policy, &expanded, settings.mode)?;
+            for hint in templates::hints(policy, &expanded, settings.mode) {
+                notices.hint(hint);
+            }
             let before = before
                 .replace(policy)
                 .filter(|_| generator.defaults.order_policies);
@@ -75,7 +87,7 @@ impl Prepared {
                 "policyset",
             )?;
         }
-        for object in placements::placements(generator, base)? {
+        for object in placements::placements(generator, settings, notices)? {
             write(&mut output, &object, "placement")?;
         }
         Ok(output)

@@ -3,6 +3,8 @@
 use std::fmt::Display;
 use std::io;
 
+use crate::kinds::PLACEMENT_GROUP;
+
 const DNS: &str =
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names";
 
@@ -15,6 +17,7 @@ pub const CONSOLIDATED_AND_ORDERED: &str =
 pub const EXTRA_DEPENDENCIES_AND_ORDERED: &str =
     "policyDefaults may not specify both extraDependencies and orderManifests";
 pub const NOT_AN_OBJECT: &str = "the input manifests must be in the format of YAML objects";
+pub const ITEMS_NOT_A_LIST: &str = "the items of a List must be a list";
 pub const ROOT_POLICY: &str = "providing a root Policy kind is not supported by the generator; the manifest should be applied to the hub cluster directly";
 pub const NO_API_VERSION: &str = "invalid or not found apiVersion";
 pub const NO_KIND: &str = "invalid or not found kind";
@@ -24,6 +27,8 @@ pub const NULL_PATCH: &str = "a patch must not be null";
 pub const APPLY_PATCHES: &str =
     "failed to apply the patch(es) to the manifest(s) using Kustomize: ";
 pub const NO_CONFIG_FILES: &str = "no policy generator config files provided";
+pub const FURTHER_DOCUMENTS: &str =
+    "only the first document of the file is read; move the others to files of their own";
 
 /// An operating system's error as Go words it.
 pub fn io(error: &io::Error) -> String {
@@ -48,6 +53,10 @@ pub fn unknown_field(field: &str, tag: Option<&str>, meant: Option<&str>) -> Str
 
 pub fn ignored_boolean(path: &str, written: &str) -> String {
     format!("{path}: {written} is ignored, because it is text to YAML; write true or false")
+}
+
+pub fn null_entry(path: &str) -> String {
+    format!("{path}: the entry is null and left out; remove it")
 }
 
 pub fn unresolved_base(dir: &str, error: &str) -> String {
@@ -181,6 +190,14 @@ pub fn invalid_selectors(of: &str) -> String {
     )
 }
 
+pub fn placement_not_generated(of: &str, field: &str) -> String {
+    format!("{of} placement.{field} may not be set beside placementPath or placementName")
+}
+
+pub fn no_number_of_clusters(of: &str) -> String {
+    format!("{of} placement.numberOfClusters must be a number, 0 or more, without quotes")
+}
+
 pub fn empty_manifest(path: &str) -> String {
     format!("found empty YAML in the manifest at {path}")
 }
@@ -241,6 +258,16 @@ pub fn no_patch_target(id: &str) -> String {
     )
 }
 
+pub fn several_patch_targets(id: &str) -> String {
+    format!(
+        "no resource matches strategic merge patch \"{id}\": multiple matches for Id {id}; failed to find unique target for patch {id}"
+    )
+}
+
+pub fn unknown_directive(word: &str) -> String {
+    format!("unknown patch strategy '{word}'")
+}
+
 pub fn repeated_id(id: &str) -> String {
     format!("may not add resource with an already registered id: {id}")
 }
@@ -261,6 +288,12 @@ pub fn unknown_kustomize_field(field: &str) -> String {
     format!("invalid Kustomization: json: unknown field \"{field}\"")
 }
 
+pub fn not_text_in_kustomization(field: &str, is: &str) -> String {
+    format!(
+        "invalid Kustomization: json: cannot unmarshal {is} into Go struct field Kustomization.{field} of type string"
+    )
+}
+
 pub const EMPTY_KUSTOMIZATION: &str = "kustomization.yaml is empty";
 
 /// As Go's pflag puts it.
@@ -270,6 +303,12 @@ pub fn needs_argument(flag: &str) -> String {
 
 pub fn namespace_conflict(kind: &str, name: &str) -> String {
     format!("namespace transformation produces ID conflict: more than one {kind} is called {name}")
+}
+
+pub fn ambiguous_reference(path: &str, of: &str, ids: &str) -> String {
+    format!(
+        "updating name reference in '{path}' field of '{of}': found multiple possible referrals: {ids}"
+    )
 }
 
 pub fn unsupported_kustomize_field(field: &str) -> String {
@@ -298,6 +337,30 @@ pub fn no_placement_in(path: &str) -> String {
     format!("the placement manifest {path} did not have a placement")
 }
 
+pub fn placed_outside_sets(policy: &str) -> String {
+    format!(
+        "policy {policy} is in no policy set: generatePlacementWhenInSet gives it a placement although generatePolicyPlacement is false; set generatePlacementWhenInSet to false for it"
+    )
+}
+
+pub fn further_placements(path: &str, name: &str) -> String {
+    format!(
+        "the placement file {path} has more than one Placement, of which only the first, {name}, is used; move the others to files of their own"
+    )
+}
+
+pub fn foreign_placement(path: &str, name: &str, api_version: &str) -> String {
+    format!(
+        "the Placement {name} in {path} has the apiVersion {api_version:?}, but the bindings refer to one of {PLACEMENT_GROUP}"
+    )
+}
+
+pub fn different_placement(path: &str, name: &str) -> String {
+    format!(
+        "the Placement {name} in {path} is not used, because another file has a different one of that name; give it a name of its own"
+    )
+}
+
 pub fn repeated_placement(name: &str) -> String {
     format!("a duplicate placement name was detected: {name}")
 }
@@ -324,6 +387,49 @@ pub fn in_generation(path: &str) -> String {
     format!("error generating policies from the PolicyGenerator file '{path}': ")
 }
 
-pub fn warning(path: &str, text: &str) -> String {
-    format!("warning: {path}: {text}")
+pub fn unread_kustomization(path: &str) -> String {
+    format!(
+        "manifest {path}: the file Kustomization is not read; rename it to kustomization.yaml, or use --extended"
+    )
+}
+
+pub fn unopened_list(path: &str) -> String {
+    format!(
+        "manifest {path}: a List in it becomes one object template, not one for each of its items; write the items as documents, or use --extended"
+    )
+}
+
+pub fn leaked_directive(path: &str, object: &str, key: &str) -> String {
+    format!(
+        "manifest {path}: {object} has the key {key}: as a directive of a patch it has no effect there, and it stays in the object; remove it"
+    )
+}
+
+pub fn not_informed_on(policy: &str, kind: &str, name: &str, api_version: &str) -> String {
+    format!(
+        "policy {policy}: no template informs on {kind} {name}, because upstream's generator does not know {api_version}; --extended takes every version"
+    )
+}
+
+pub fn no_admission_event(policy: &str, kind: &str, name: &str) -> String {
+    format!(
+        "policy {policy}: the template inform-gatekeeper-admission-{name} on {kind} {name} matches no Event, because it looks for annotations outside of metadata, as upstream's does; --extended writes one that matches"
+    )
+}
+
+pub fn reported_with_namespace(policy: &str, kind: &str, name: &str) -> String {
+    format!(
+        "policy {policy}: Kyverno's reports call the {kind} {name} by its namespace and name, so the template inform-kyverno-{name} finds no results of it; --extended writes one that looks for both names"
+    )
+}
+
+pub fn unknown_report_namespace(policy: &str, kind: &str, name: &str) -> String {
+    format!(
+        "policy {policy}: Kyverno's reports call the {kind} {name} by its namespace and name, so the template inform-kyverno-{name} finds no results of it; set metadata.namespace in its manifest and use --extended"
+    )
+}
+
+/// A notice: `level` is `error`, `warning` or `hint`.
+pub fn notice(level: &str, path: &str, text: &str) -> String {
+    format!("{level}: {path}: {text}")
 }

@@ -65,6 +65,9 @@ pub fn policy_set(config: &PolicySetConfig, namespace: &str) -> Map {
     set(&spec, "description", config.description.as_str());
     let members = config.policies.iter().map(|name| Value::str(name.as_str()));
     set(&spec, "policies", Value::list(members));
+    if !config.exclusions.is_empty() {
+        set(&spec, "exclusions", Value::list(config.exclusions.clone()));
+    }
     object(POLICY_SET_API_VERSION, POLICY_SET_KIND, metadata, spec)
 }
 

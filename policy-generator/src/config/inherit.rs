@@ -1,7 +1,8 @@
 //! What policies take over from the defaults, manifests from their policy, and policy sets from policies.
 
 use super::{
-    Dependency, Generator, Halves, PlacementConfig, PolicyOptions, PolicySetConfig, TemplateOptions,
+    Dependency, Generator, Halves, PlacementConfig, PlacementSpec, PolicyOptions, PolicySetConfig,
+    TemplateOptions,
 };
 use crate::kinds::{POLICY_API_VERSION, POLICY_KIND};
 
@@ -198,15 +199,36 @@ impl Halves {
 impl PlacementConfig {
     /// Takes over where the clusters come from, but not the name, which is a rule for naming.
     fn inherit(&mut self, from: &Self) {
-        if self.is_set() {
-            return;
+        if !self.is_set() {
+            if !from.path.is_empty() {
+                self.path.clone_from(&from.path);
+            } else if !from.placement_name.is_empty() {
+                self.placement_name.clone_from(&from.placement_name);
+            } else if from.has_selector() {
+                self.label_selector.clone_from(&from.label_selector);
+            }
         }
-        if !from.path.is_empty() {
-            self.path.clone_from(&from.path);
-        } else if !from.placement_name.is_empty() {
-            self.placement_name.clone_from(&from.placement_name);
-        } else if from.has_selector() {
-            self.label_selector.clone_from(&from.label_selector);
+        if self.is_generated() {
+            self.spec.inherit(&from.spec);
+        }
+        let (own, from) = (&mut self.binding, &from.binding);
+        inherit_text(&mut own.sub_filter, &from.sub_filter);
+        inherit_text(&mut own.remediation_action, &from.remediation_action);
+    }
+}
+
+impl PlacementSpec {
+    fn inherit(&mut self, from: &Self) {
+        if self.cluster_sets.is_none() {
+            self.cluster_sets.clone_from(&from.cluster_sets);
+        }
+        for (own, from) in [
+            (&mut self.number_of_clusters, &from.number_of_clusters),
+            (&mut self.prioritizer_policy, &from.prioritizer_policy),
+        ] {
+            if own.is_none() {
+                own.clone_from(from);
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ mod inherit;
 mod read;
 pub mod schema;
 mod suggest;
+mod unread;
 mod validate;
 
 use std::collections::BTreeMap;
@@ -26,8 +27,6 @@ pub struct Generator {
     pub policies: Vec<PolicyConfig>,
     /// `policySets`, and those that only policies name.
     pub policy_sets: Vec<PolicySetConfig>,
-    /// Values that upstream ignores, each as a sentence.
-    pub warnings: Vec<String>,
 }
 
 /// `policyDefaults`
@@ -131,6 +130,28 @@ pub struct PlacementConfig {
     pub name: String,
     pub path: String,
     pub placement_name: String,
+    /// What a generated placement has beside its predicate.
+    pub spec: PlacementSpec,
+    /// What its binding has beside its subjects.
+    pub binding: BindingOptions,
+}
+
+/// Fields of the spec of a Placement. Upstream's generator does not know them.
+#[derive(Clone, Debug, Default)]
+pub struct PlacementSpec {
+    pub cluster_sets: Option<Vec<String>>,
+    /// As it was written; a number after validation.
+    pub number_of_clusters: Option<Value>,
+    /// As it was given.
+    pub prioritizer_policy: Option<Value>,
+}
+
+/// Fields of a PlacementBinding, empty if unset. Upstream's generator does not know them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct BindingOptions {
+    pub sub_filter: String,
+    /// `bindingOverrides.remediationAction`
+    pub remediation_action: String,
 }
 
 /// `policySetDefaults`
@@ -148,6 +169,8 @@ pub struct PolicySetConfig {
     pub policies: Vec<String>,
     pub placement: PlacementConfig,
     pub generate_placement: Option<bool>,
+    /// As they are written into the policy set.
+    pub exclusions: Vec<Value>,
 }
 
 /// An entry of `dependencies` or `extraDependencies`.
@@ -183,9 +206,30 @@ impl PlacementConfig {
         matches!(&self.label_selector, Some(Value::Map(map)) if !map.is_empty())
     }
 
+    /// Whether the generator makes the placement: otherwise it is that of a file, or is on the hub already.
+    pub fn is_generated(&self) -> bool {
+        self.path.is_empty() && self.placement_name.is_empty()
+    }
+
     /// Whether it says which clusters: its name does not.
     pub fn is_set(&self) -> bool {
         self.has_selector() || !self.path.is_empty() || !self.placement_name.is_empty()
+    }
+}
+
+impl PlacementSpec {
+    /// The fields that are set, by their names in a Placement.
+    pub fn fields(&self) -> Vec<(&'static str, Value)> {
+        let sets = self.cluster_sets.as_ref().filter(|sets| !sets.is_empty());
+        let fields = [
+            ("clusterSets", sets.map(|sets| Value::strings(sets.clone()))),
+            ("numberOfClusters", self.number_of_clusters.clone()),
+            ("prioritizerPolicy", self.prioritizer_policy.clone()),
+        ];
+        let fields = fields.into_iter();
+        fields
+            .filter_map(|(key, value)| Some((key, value?)))
+            .collect()
     }
 }
 

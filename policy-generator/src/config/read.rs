@@ -6,46 +6,50 @@ use std::rc::Rc;
 use reeve_go_compat::value::{Map, Struct, Value};
 use reeve_go_compat::yaml::{self, Type, YamlError};
 
-use super::schema::GENERATOR;
+use super::schema;
 use super::suggest::with_suggestions;
+use super::unread;
 use super::{
-    Dependency, Generator, Halves, ManifestConfig, PlacementConfig, PolicyConfig, PolicyDefaults,
-    PolicyOptions, PolicySetConfig, PolicySetDefaults, TemplateOptions,
+    BindingOptions, Dependency, Generator, Halves, ManifestConfig, PlacementConfig, PlacementSpec,
+    PolicyConfig, PolicyDefaults, PolicyOptions, PolicySetConfig, PolicySetDefaults,
+    TemplateOptions,
 };
 use crate::error::Error;
 use crate::messages;
-use crate::values::text_of;
+use crate::notices::Notices;
+use crate::settings::Mode;
+use crate::values::{set, text_of};
 
 /// Reads the first document of a text.
-pub fn read(text: &[u8]) -> Result<Generator, Error> {
+pub fn read(text: &[u8], mode: Mode, warnings: &mut Notices) -> Result<Generator, Error> {
     let invalid = |error: YamlError| Error::new(messages::invalid_configuration(&error));
-    let typed = yaml::decode_typed(text, Type::Struct(&GENERATOR));
-    let typed = typed.map_err(with_suggestions).map_err(invalid)?;
+    let document = schema::generator(mode);
+    let typed = yaml::decode_typed(text, Type::Struct(document))
+        .map_err(|error| invalid(with_suggestions(error, mode)))?;
     let Some(typed) = typed else {
         return Err(Error::new(messages::invalid_configuration(&"EOF")));
     };
     let untyped = yaml::decode(text).map_err(invalid)?;
+    unread::warn(text, &untyped, document, warnings);
     let reader = Reader::new(&typed, Some(&untyped), String::new());
     let mut generator = Generator {
         binding_name: reader.child("placementBindingDefaults").text("name"),
         ..Generator::default()
     };
-    let mut warnings = Vec::new();
-    generator.defaults = reader.child("policyDefaults").defaults(&mut warnings);
+    generator.defaults = reader.child("policyDefaults").defaults(warnings);
     let set_defaults = reader.child("policySetDefaults");
     generator.set_defaults = PolicySetDefaults {
         placement: set_defaults.child("placement").placement(),
-        generate_placement: set_defaults.strict("generatePolicySetPlacement", &mut warnings),
+        generate_placement: set_defaults.strict("generatePolicySetPlacement", warnings),
     };
     generator.policies = reader
         .children("policies")
-        .map(|policy| policy.policy(&mut warnings))
+        .map(|policy| policy.policy(warnings))
         .collect();
     generator.policy_sets = reader
         .children("policySets")
-        .map(|set| set.policy_set(&mut warnings))
+        .map(|set| set.policy_set(warnings))
         .collect();
-    generator.warnings = warnings;
     Ok(generator)
 }
 
@@ -87,16 +91,20 @@ impl Reader {
         )
     }
 
-    /// The entries of a list of structs. Null entries are in neither form.
+    /// The entries of a list of structs. Null entries are in neither form, but count for where the others are.
     fn children(&self, key: &str) -> impl Iterator<Item = Self> {
         let typed = items(self.get(key));
-        let written: Vec<Value> = items(self.written(key))
+        let written: Vec<(usize, Value)> = items(self.written(key))
             .into_iter()
-            .filter(|item| !item.is_nil())
+            .enumerate()
+            .filter(|(_, item)| !item.is_nil())
             .collect();
         let path = format!("{}{key}", self.path);
-        typed.into_iter().enumerate().map(move |(index, item)| {
-            Self::new(&item, written.get(index), format!("{path}[{index}]."))
+        typed.into_iter().enumerate().map(move |(position, item)| {
+            let written = written.get(position);
+            let index = written.map_or(position, |(index, _)| *index);
+            let written = written.map(|(_, item)| item);
+            Self::new(&item, written, format!("{path}[{index}]."))
         })
     }
 
@@ -112,12 +120,12 @@ impl Reader {
     }
 
     /// A boolean for which upstream takes no other spelling than `true` and `false`.
-    fn strict(&self, key: &str, warnings: &mut Vec<String>) -> Option<bool> {
+    fn strict(&self, key: &str, warnings: &mut Notices) -> Option<bool> {
         match self.written(key) {
             Some(Value::Bool(value)) => Some(value),
             Some(other) if self.bool(key).is_some() => {
                 let (path, written) = (&self.path, text_of(&other));
-                warnings.push(messages::ignored_boolean(&format!("{path}{key}"), &written));
+                warnings.warn(messages::ignored_boolean(&format!("{path}{key}"), &written));
                 None
             }
             _ => None,
@@ -145,7 +153,7 @@ impl Reader {
         )
     }
 
-    fn defaults(&self, warnings: &mut Vec<String>) -> PolicyDefaults {
+    fn defaults(&self, warnings: &mut Notices) -> PolicyDefaults {
         let mut policy = self.policy_options(warnings);
         // At this level these take the words of YAML 1.1, too.
         policy.disabled = self.bool("disabled");
@@ -161,7 +169,7 @@ impl Reader {
         }
     }
 
-    fn policy(&self, warnings: &mut Vec<String>) -> PolicyConfig {
+    fn policy(&self, warnings: &mut Notices) -> PolicyConfig {
         let mut policy = self.policy_options(warnings);
         policy.disabled = self.strict("disabled", warnings);
         policy.generate_placement_when_in_set = self.strict("generatePlacementWhenInSet", warnings);
@@ -205,7 +213,7 @@ impl Reader {
         self.has(key).then(|| self.bool(key).unwrap_or(false))
     }
 
-    fn policy_options(&self, warnings: &mut Vec<String>) -> PolicyOptions {
+    fn policy_options(&self, warnings: &mut Notices) -> PolicyOptions {
         PolicyOptions {
             categories: self.texts("categories"),
             controls: self.texts("controls"),
@@ -280,22 +288,58 @@ impl Reader {
             name: self.text("name"),
             path: self.text("placementPath"),
             placement_name: self.text("placementName"),
+            spec: PlacementSpec {
+                cluster_sets: self.texts("clusterSets"),
+                number_of_clusters: self.written_if_known("numberOfClusters"),
+                prioritizer_policy: self.get("prioritizerPolicy"),
+            },
+            binding: BindingOptions {
+                sub_filter: self.text("subFilter"),
+                remediation_action: self.child("bindingOverrides").text("remediationAction"),
+            },
         }
     }
 
-    fn policy_set(&self, warnings: &mut Vec<String>) -> PolicySetConfig {
+    /// A field of the schema with the type that it has in the text.
+    fn written_if_known(&self, key: &str) -> Option<Value> {
+        self.get(key).and_then(|_| self.written(key))
+    }
+
+    fn policy_set(&self, warnings: &mut Notices) -> PolicySetConfig {
         PolicySetConfig {
             name: self.text("name"),
             description: self.text("description"),
             policies: self.texts("policies").unwrap_or_default(),
             placement: self.child("placement").placement(),
             generate_placement: self.strict("generatePolicySetPlacement", warnings),
+            exclusions: self
+                .children("exclusions")
+                .map(|one| one.exclusion())
+                .collect(),
         }
+    }
+
+    fn exclusion(&self) -> Value {
+        let exclusion = Map::dict();
+        for key in ["policyName", "reason"] {
+            if let Some(text) = self.get(key) {
+                set(&exclusion, key, text);
+            }
+        }
+        let clusters = self.texts("clusterNames").unwrap_or_default();
+        set(&exclusion, "clusterNames", Value::strings(clusters));
+        Value::Map(exclusion)
     }
 
     /// A selector as it is written: its parts in the order of their declaration, without empty ones. `None` if no part was given.
     fn selector(&self) -> Option<Value> {
-        const PARTS: [&str; 4] = ["matchLabels", "matchExpressions", "exclude", "include"];
+        const PARTS: [&str; 5] = [
+            "matchLabels",
+            "matchExpressions",
+            "exclude",
+            "include",
+            "terminatingInclusion",
+        ];
         if PARTS.iter().all(|part| self.get(part).is_none()) {
             return None;
         }

@@ -2,21 +2,24 @@
 
 use reeve_go_compat::yaml::YamlError;
 
-use super::schema::TAGGED;
+use super::schema::tagged;
 use crate::messages;
+use crate::settings::Mode;
 
 /// Names that are less alike are not suggested.
 const MIN_SIMILARITY: f64 = 0.85;
 
 /// Says of each unknown field where it is and what may be meant.
-pub(super) fn with_suggestions(error: YamlError) -> YamlError {
+pub(super) fn with_suggestions(error: YamlError, mode: Mode) -> YamlError {
     match error {
-        YamlError::Parts(lines) => YamlError::Parts(lines.iter().map(|line| hint(line)).collect()),
+        YamlError::Parts(lines) => {
+            YamlError::Parts(lines.iter().map(|line| hint(line, mode)).collect())
+        }
         other => other,
     }
 }
 
-fn hint(line: &str) -> String {
+fn hint(line: &str, mode: Mode) -> String {
     let unknown = || {
         let (at, rest) = line.split_once(": field ")?;
         let (field, type_name) = rest.split_once(" not found in type ")?;
@@ -25,7 +28,7 @@ fn hint(line: &str) -> String {
     let Some((at, field, type_name)) = unknown() else {
         return line.to_owned();
     };
-    let of = TAGGED.iter().find(|(of, _)| of.name == type_name);
+    let of = tagged(mode).iter().find(|(of, _)| of.name == type_name);
     let tag = of.and_then(|(_, tag)| *tag);
     let fields = of.into_iter().flat_map(|(of, _)| of.all_fields());
     let keys = fields.map(|field| field.key);

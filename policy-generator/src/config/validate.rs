@@ -4,6 +4,7 @@ use std::collections::HashSet;
 
 use reeve_go_compat::labels::is_dns_subdomain;
 use reeve_go_compat::time::Duration;
+use reeve_go_compat::value::Value;
 
 use super::{
     Dependency, Generator, Halves, ManifestConfig, PlacementConfig, PolicyConfig, TemplateOptions,
@@ -173,7 +174,16 @@ impl Checker<'_> {
         if label_selector(placement.label_selector.as_ref()).is_none() {
             return fail(messages::invalid_selectors(of));
         }
-        Ok(())
+        if !placement.is_generated()
+            && let Some((field, _)) = placement.spec.fields().first()
+        {
+            return fail(messages::placement_not_generated(of, field));
+        }
+        let is_count = |value: &Value| matches!(value, Value::Int(count) if i32::try_from(*count).is_ok_and(|count| count >= 0));
+        match &placement.spec.number_of_clusters {
+            Some(value) if !is_count(value) => fail(messages::no_number_of_clusters(of)),
+            _ => Ok(()),
+        }
     }
 
     fn sets(&self) -> Result<(), Error> {

@@ -6,33 +6,27 @@ use reeve_go_compat::value::{Map, Value};
 use reeve_go_compat::yaml;
 use reeve_manifests::kustomize::{self, RenderError};
 
+use super::names::{fix_references, rename};
 use super::namespaces::set_namespace;
-use super::{KUSTOMIZATIONS, file, objects_of};
+use super::{KUSTOMIZATIONS, file, lists, objects_of};
 use crate::error::Error;
-use crate::merge::{Schema, apply_all};
+use crate::merge::{Resource, Schema, apply_all};
 use crate::messages;
-use crate::paths::Base;
+use crate::settings::{Settings, Switches};
 use crate::values::{map_field, maps_field, set, text_field, text_of};
-
-/// What the environment allows for kustomize directories.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Switches {
-    /// Helm charts may be used.
-    pub helm: bool,
-    /// Files outside the directory may be read.
-    pub unrestricted: bool,
-}
 
 /// Directories of directories beyond this depth are taken for a circle.
 const MAX_DEPTH: usize = 64;
 
 /// The fields that are built in.
-const BUILTIN: [&str; 9] = [
+const BUILTIN: [&str; 11] = [
     "apiVersion",
     "kind",
     "metadata",
     "resources",
     "namespace",
+    "namePrefix",
+    "nameSuffix",
     "labels",
     "images",
     "patches",
@@ -40,7 +34,7 @@ const BUILTIN: [&str; 9] = [
 ];
 
 /// The other fields that kustomize knows.
-const OTHERS: [&str; 22] = [
+const OTHERS: [&str; 20] = [
     "bases",
     "buildMetadata",
     "commonAnnotations",
@@ -54,8 +48,6 @@ const OTHERS: [&str; 22] = [
     "helmChartInflationGenerator",
     "helmCharts",
     "helmGlobals",
-    "namePrefix",
-    "nameSuffix",
     "openapi",
     "patchesJson6902",
     "replacements",
@@ -66,19 +58,18 @@ const OTHERS: [&str; 22] = [
 ];
 
 /// The objects of a kustomize directory, with the types of JSON.
-pub(super) fn build(
-    path: &str,
-    at: &Path,
-    base: &Base,
-    switches: Switches,
-) -> Result<Vec<Map>, Error> {
+pub(super) fn build(path: &str, at: &Path, settings: &Settings) -> Result<Vec<Map>, Error> {
+    let switches = settings.switches;
     let root = at
         .canonicalize()
         .map_err(|_| Error::new(messages::unreadable_manifest_path(path)))?;
     match built_in(&root, switches, 0) {
-        Ok(objects) => Ok(objects),
+        Ok(resources) => {
+            fix_references(&resources)?;
+            Ok(resources.into_iter().map(|one| one.object).collect())
+        }
         Err(NotBuilt::Failed(error)) => Err(error),
-        Err(NotBuilt::Beyond(field)) => installed(&base.join(path), switches, &field),
+        Err(NotBuilt::Beyond(field)) => installed(&settings.base.join(path), switches, &field),
     }
 }
 
@@ -95,7 +86,7 @@ impl From<Error> for NotBuilt {
     }
 }
 
-fn built_in(root: &Path, switches: Switches, depth: usize) -> Result<Vec<Map>, NotBuilt> {
+fn built_in(root: &Path, switches: Switches, depth: usize) -> Result<Vec<Resource>, NotBuilt> {
     let kustomization = read(root)?;
     for (key, _) in kustomization.entries() {
         let key = text_of(&key.to_value());
@@ -106,25 +97,28 @@ fn built_in(root: &Path, switches: Switches, depth: usize) -> Result<Vec<Map>, N
             return Err(Error::new(messages::unknown_kustomize_field(&key)).into());
         }
     }
-    let mut objects = Vec::new();
+    let mut resources = Vec::new();
     for resource in texts(&kustomization, "resources") {
-        objects.extend(of_resource(root, &resource, switches, depth)?);
+        resources.extend(of_resource(root, &resource, switches, depth)?);
     }
-    let objects = apply_all(
-        objects,
-        &patches(root, &kustomization, switches)?,
-        &Schema::builtin(),
-    )?;
-    if let Some(namespace) = text_field(&kustomization, "namespace") {
+    let patches = patches(root, &kustomization, switches)?;
+    let mut resources = apply_all(resources, &patches, &Schema::builtin())?;
+    // In the order of kustomize.
+    if let Some(namespace) = scalar(&kustomization, "namespace")? {
+        resources.iter_mut().for_each(Resource::store_id);
+        let objects: Vec<Map> = resources.iter().map(|one| one.object.clone()).collect();
         set_namespace(&objects, &namespace)?;
     }
-    for object in &objects {
-        add_labels(object, &kustomization)?;
+    let prefix = scalar(&kustomization, "namePrefix")?.unwrap_or_default();
+    let suffix = scalar(&kustomization, "nameSuffix")?.unwrap_or_default();
+    for resource in &mut resources {
+        rename(resource, &prefix, &suffix);
+        add_labels(&resource.object, &kustomization)?;
         for image in maps_field(&kustomization, "images") {
-            set_images(&Value::Map(object.clone()), &image);
+            set_images(&Value::Map(resource.object.clone()), &image);
         }
     }
-    Ok(objects)
+    Ok(resources)
 }
 
 fn read(root: &Path) -> Result<Map, Error> {
@@ -138,6 +132,19 @@ fn read(root: &Path) -> Result<Map, Error> {
         Value::Map(map) => Ok(map),
         _ => Err(Error::new(messages::EMPTY_KUSTOMIZATION)),
     }
+}
+
+/// A field that has to be text.
+fn scalar(kustomization: &Map, key: &str) -> Result<Option<String>, Error> {
+    let found = match kustomization.get_str(key) {
+        None | Some(Value::Nil) => return Ok(None),
+        Some(Value::Bool(_)) => "bool",
+        Some(Value::Int(_) | Value::Uint64(_) | Value::Float(_)) => "number",
+        Some(Value::List(_)) => "array",
+        Some(Value::Map(_)) => "object",
+        Some(_) => return Ok(text_field(kustomization, key)),
+    };
+    Err(Error::new(messages::not_text_in_kustomization(key, found)))
 }
 
 fn texts(map: &Map, key: &str) -> Vec<String> {
@@ -165,7 +172,7 @@ fn of_resource(
     resource: &str,
     switches: Switches,
     depth: usize,
-) -> Result<Vec<Map>, NotBuilt> {
+) -> Result<Vec<Resource>, NotBuilt> {
     if !root.join(resource).exists()
         && (resource.contains("://") || resource.contains("github.com"))
     {
@@ -178,7 +185,8 @@ fn of_resource(
         }
         return built_in(&at, switches, depth + 1);
     }
-    Ok(file(resource, &at)?)
+    let objects = lists::opened(file(resource, &at)?)?;
+    Ok(objects.into_iter().map(Resource::new).collect())
 }
 
 fn patches(root: &Path, kustomization: &Map, switches: Switches) -> Result<Vec<Map>, NotBuilt> {

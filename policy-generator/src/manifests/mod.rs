@@ -1,7 +1,11 @@
 //! The objects that a path yields: those of a file, of the files of a directory, or of a kustomization.
 
 mod kustomize;
+mod lists;
+mod names;
 mod namespaces;
+mod references;
+mod warnings;
 
 use std::path::Path;
 
@@ -13,28 +17,29 @@ use crate::error::Error;
 use crate::merge;
 use crate::messages;
 use crate::paths::Base;
+use crate::settings::Settings;
 use crate::values::{map_field, set, text_field};
 
-pub use kustomize::Switches;
+pub use warnings::warnings;
 
-/// The names that make a directory a kustomization.
-const KUSTOMIZATIONS: [&str; 2] = ["kustomization.yaml", "kustomization.yml"];
+/// The names that make a directory a kustomization to kustomize.
+const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
+
+/// The one of them that upstream's generator does not know.
+const UNKNOWN_KUSTOMIZATION: &str = "Kustomization";
 
 /// The objects of a manifest entry, patched.
-pub fn expand(
-    manifest: &ManifestConfig,
-    base: &Base,
-    switches: Switches,
-) -> Result<Vec<Map>, Error> {
+pub fn expand(manifest: &ManifestConfig, settings: &Settings) -> Result<Vec<Map>, Error> {
     let path = manifest.path.as_str();
+    let base = &settings.base;
     let at = base.join(path);
     let metadata = at
         .metadata()
         .map_err(|_| Error::new(messages::unreadable_manifest_path(path)))?;
     let objects = if metadata.is_dir() {
-        directory(path, &at, base, switches)?
+        directory(path, &at, settings)?
     } else {
-        let objects = file(path, &at)?;
+        let objects = read(path, &at, settings)?;
         if objects.is_empty() {
             return Err(Error::new(messages::empty_manifest(path)));
         }
@@ -45,6 +50,16 @@ pub fn expand(
     }
     patched(manifest, objects, metadata.is_file(), base)
         .map_err(|error| error.within(messages::unprocessed_manifest(path)))
+}
+
+/// The objects of a manifest file.
+fn read(path: &str, at: &Path, settings: &Settings) -> Result<Vec<Map>, Error> {
+    let objects = file(path, at)?;
+    if settings.mode.is_extended() {
+        return lists::opened(objects)
+            .map_err(|error| Error::new(messages::undecodable_manifest(path, &error)));
+    }
+    Ok(objects)
 }
 
 /// The objects of a YAML or JSON file without the null ones.
@@ -74,7 +89,7 @@ enum NoObjects {
     Yaml(#[from] YamlError),
 }
 
-fn directory(path: &str, at: &Path, base: &Base, switches: Switches) -> Result<Vec<Map>, Error> {
+fn directory(path: &str, at: &Path, settings: &Settings) -> Result<Vec<Map>, Error> {
     let unreadable = |_| Error::new(messages::unreadable_manifest_path(path));
     let mut names = Vec::new();
     for entry in std::fs::read_dir(at).map_err(unreadable)? {
@@ -85,11 +100,12 @@ fn directory(path: &str, at: &Path, base: &Base, switches: Switches) -> Result<V
         }
     }
     names.sort();
-    if names
-        .iter()
-        .any(|name| KUSTOMIZATIONS.contains(&name.as_str()))
-    {
-        return kustomize::build(path, at, base, switches)
+    let is_kustomization = |name: &String| {
+        let is_known = settings.mode.is_extended() || name != UNKNOWN_KUSTOMIZATION;
+        is_known && KUSTOMIZATIONS.contains(&name.as_str())
+    };
+    if names.iter().any(is_kustomization) {
+        return kustomize::build(path, at, settings)
             .map_err(|error| error.within(messages::in_kustomize_dir(path)));
     }
     let is_manifest = |name: &&String| {
@@ -99,7 +115,7 @@ fn directory(path: &str, at: &Path, base: &Base, switches: Switches) -> Result<V
     let mut objects = Vec::new();
     for name in names.iter().filter(is_manifest) {
         let shown = format!("{}/{name}", path.trim_end_matches('/'));
-        objects.extend(file(&shown, &at.join(name))?);
+        objects.extend(read(&shown, &at.join(name), settings)?);
     }
     Ok(objects)
 }

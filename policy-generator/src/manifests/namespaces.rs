@@ -6,68 +6,8 @@ use reeve_go_compat::value::{Map, Value};
 
 use crate::error::Error;
 use crate::messages;
+use crate::type_meta::TypeMeta;
 use crate::values::{map_field, maps_field, name_of, set, text_field};
-
-/// The kinds without namespace that kustomize knows, with the versions of their group. It takes all others for kinds with one.
-const CLUSTER_SCOPED: [(&str, &[&str], &[&str]); 14] = [
-    (
-        "",
-        &["v1"],
-        &["ComponentStatus", "Node", "PersistentVolume"],
-    ),
-    (
-        "admissionregistration.k8s.io",
-        &["v1", "v1beta1"],
-        &[
-            "MutatingWebhookConfiguration",
-            "ValidatingWebhookConfiguration",
-        ],
-    ),
-    (
-        "admissionregistration.k8s.io",
-        &["v1"],
-        &[
-            "ValidatingAdmissionPolicy",
-            "ValidatingAdmissionPolicyBinding",
-        ],
-    ),
-    (
-        "apiextensions.k8s.io",
-        &["v1", "v1beta1"],
-        &["CustomResourceDefinition"],
-    ),
-    (
-        "apiregistration.k8s.io",
-        &["v1", "v1beta1"],
-        &["APIService"],
-    ),
-    (
-        "certificates.k8s.io",
-        &["v1", "v1beta1"],
-        &["CertificateSigningRequest"],
-    ),
-    (
-        "flowcontrol.apiserver.k8s.io",
-        &["v1beta1"],
-        &["FlowSchema", "PriorityLevelConfiguration"],
-    ),
-    ("networking.k8s.io", &["v1", "v1beta1"], &["IngressClass"]),
-    ("node.k8s.io", &["v1", "v1beta1"], &["RuntimeClass"]),
-    ("policy", &["v1beta1"], &["PodSecurityPolicy"]),
-    (
-        "rbac.authorization.k8s.io",
-        &["v1", "v1beta1"],
-        &["ClusterRole", "ClusterRoleBinding"],
-    ),
-    ("scheduling.k8s.io", &["v1", "v1beta1"], &["PriorityClass"]),
-    (
-        "storage.k8s.io",
-        &["v1", "v1beta1"],
-        &["CSIDriver", "CSINode", "StorageClass", "VolumeAttachment"],
-    ),
-    // Its name is the namespace.
-    ("", &["v1"], &["Namespace"]),
-];
 
 /// The namespace that an object without one is taken to be in, where something refers to it.
 const DEFAULT: &str = "default";
@@ -97,36 +37,6 @@ pub(super) fn set_namespace(objects: &[Map], namespace: &str) -> Result<(), Erro
         }
     }
     Ok(())
-}
-
-struct TypeMeta {
-    group: String,
-    version: String,
-    kind: String,
-}
-
-impl TypeMeta {
-    fn of(object: &Map) -> Self {
-        let api_version = text_field(object, "apiVersion").unwrap_or_default();
-        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
-        Self {
-            group: group.to_owned(),
-            version: version.to_owned(),
-            kind: text_field(object, "kind").unwrap_or_default(),
-        }
-    }
-
-    fn is(&self, group: &str, kind: &str) -> bool {
-        self.group == group && self.kind == kind
-    }
-
-    fn is_cluster_scoped(&self) -> bool {
-        CLUSTER_SCOPED.iter().any(|(group, versions, kinds)| {
-            *group == self.group
-                && versions.contains(&self.version.as_str())
-                && kinds.contains(&self.kind.as_str())
-        })
-    }
 }
 
 /// The accounts and services of a kustomization, by name, with the namespaces that they had.

@@ -4,12 +4,37 @@ use reeve_go_compat::value::{Key, List, Map, Value};
 use reeve_go_compat::yaml;
 
 use super::schema::{Merging, Node};
+use crate::values::text_of;
 
 const DIRECTIVE: &str = "$patch";
 
 /// The object with a patch applied; `None` if the patch deletes it.
 pub(super) fn merged_object(object: &Map, patch: &Map, schema: &Node) -> Option<Map> {
     merged_map(Some(object), patch, schema)
+}
+
+/// The value of a `$patch` that kyaml does not know. It does not look into lists that replace.
+pub(super) fn unknown_directive(patch: &Map, schema: &Node) -> Option<String> {
+    const KNOWN: [&str; 3] = ["delete", "merge", "replace"];
+    let in_element = |element: &Value, schema: &Node| match element {
+        Value::Map(map) => unknown_directive(map, schema),
+        _ => None,
+    };
+    patch.entries().iter().find_map(|(key, value)| {
+        let Key::Str(name) = key else { return None };
+        let name = name.lossy();
+        if name == DIRECTIVE {
+            let word = text_of(value);
+            return (!KNOWN.contains(&word.as_str())).then_some(word);
+        }
+        match (value, schema.field(&name)) {
+            (Value::Map(map), (child, _)) => unknown_directive(map, &child),
+            (Value::List(list), (child, Some(_))) => {
+                list.iter().find_map(|element| in_element(element, &child))
+            }
+            _ => None,
+        }
+    })
 }
 
 fn merged(

@@ -1,6 +1,7 @@
 //! Strategic merge patches, as kustomize applies them: kyaml's `merge2` with the lists of a patch before those of the object.
 
 mod directives;
+mod resource;
 mod schema;
 
 use reeve_go_compat::value::{Map, Value};
@@ -8,9 +9,10 @@ use reeve_go_compat::value::{Map, Value};
 use crate::error::Error;
 use crate::messages;
 use crate::paths::Base;
-use crate::values::{json_typed, map_field, set, text_field, text_of};
+use crate::values::{json_typed, set, text_of};
 
-use directives::merged_object;
+use directives::{merged_object, unknown_directive};
+pub use resource::{Id, Resource};
 pub use schema::Schema;
 
 /// The fields that say which object a patch is for.
@@ -38,105 +40,61 @@ pub fn apply(
         Schema::read(openapi, &base.join(openapi))?
     };
     let failed = |error: Error| error.within(messages::APPLY_PATCHES);
-    apply_all(objects, patches, &schema).map_err(failed)
+    let resources = objects.into_iter().map(Resource::new).collect();
+    let results = apply_all(resources, patches, &schema).map_err(failed)?;
+    Ok(results.into_iter().map(|one| one.object).collect())
 }
 
-/// Applies complete patches.
-pub fn apply_all(objects: Vec<Map>, patches: &[Map], schema: &Schema) -> Result<Vec<Map>, Error> {
-    let mut results: Vec<Option<Map>> = Vec::with_capacity(objects.len());
-    let mut ids = Vec::with_capacity(objects.len());
-    for object in objects {
-        let id = Id::of(&object);
-        if ids.iter().any(|known: &Id| known.is(&id)) {
+/// Applies complete patches. One that is for an object by a former name of it does not rename it.
+pub fn apply_all(
+    resources: Vec<Resource>,
+    patches: &[Map],
+    schema: &Schema,
+) -> Result<Vec<Resource>, Error> {
+    let mut ids: Vec<Id> = Vec::with_capacity(resources.len());
+    let mut results = Vec::with_capacity(resources.len());
+    for mut resource in resources {
+        let id = resource.id();
+        if ids.iter().any(|known| known.is(&id)) {
             return Err(Error::new(messages::repeated_id(&id.to_string())));
         }
         ids.push(id);
-        results.push(Some(typed(object)?));
+        resource.object = typed(resource.object)?;
+        results.push(resource);
     }
     for patch in patches {
         let patch = typed(patch.clone())?;
         let id = Id::of(&patch);
-        let position = ids.iter().position(|known| known.is(&id));
-        let object = position.and_then(|position| results.get_mut(position));
+        let position = target(&results, &id)?;
         // What an earlier patch has deleted is no target.
-        let Some((object, target)) =
-            object.and_then(|object| object.take().map(|target| (object, target)))
-        else {
-            return Err(Error::new(messages::no_patch_target(&id.to_string())));
-        };
-        *object = merged_object(&target, &patch, &schema.of(&id.api_version, &id.kind));
+        let resource = results.remove(position);
+        let schema = schema.of(&id.api_version, &id.kind);
+        if let Some(word) = unknown_directive(&patch, &schema) {
+            return Err(Error::new(messages::unknown_directive(&word)));
+        }
+        if let Some(object) = merged_object(&resource.object, &patch, &schema) {
+            resource.id().restore(&object);
+            results.insert(position, Resource { object, ..resource });
+        }
     }
-    Ok(results.into_iter().flatten().collect())
+    Ok(results)
+}
+
+/// The position of the only resource that a patch is for.
+fn target(resources: &[Resource], id: &Id) -> Result<usize, Error> {
+    let resources = resources.iter().enumerate();
+    let mut found = resources.filter(|(_, resource)| resource.is_or_was(id));
+    match (found.next(), found.next()) {
+        (Some((position, _)), None) => Ok(position),
+        (None, _) => Err(Error::new(messages::no_patch_target(&id.to_string()))),
+        (Some(_), Some(_)) => Err(Error::new(messages::several_patch_targets(&id.to_string()))),
+    }
 }
 
 fn typed(object: Map) -> Result<Map, Error> {
     match json_typed(&Value::Map(object)).map_err(Error::new)? {
         Value::Map(map) => Ok(map),
         _ => Err(Error::new(messages::NOT_AN_OBJECT)),
-    }
-}
-
-/// Which object something is, in kustomize's words.
-pub struct Id {
-    pub api_version: String,
-    pub kind: String,
-    pub name: String,
-    pub namespace: String,
-}
-
-impl Id {
-    /// The identity of an object or a patch.
-    pub fn of(object: &Map) -> Self {
-        let metadata = map_field(object, "metadata");
-        let of_metadata = |field| {
-            let metadata = metadata.as_ref()?;
-            text_field(metadata, field)
-        };
-        Self {
-            api_version: text_field(object, "apiVersion").unwrap_or_default(),
-            kind: text_field(object, "kind").unwrap_or_default(),
-            name: of_metadata("name").unwrap_or_default(),
-            namespace: of_metadata("namespace").unwrap_or_default(),
-        }
-    }
-
-    fn is(&self, other: &Self) -> bool {
-        // Kustomize takes no namespace for the default one.
-        fn namespace(id: &Id) -> &str {
-            match id.namespace.as_str() {
-                "" => "default",
-                other => other,
-            }
-        }
-        self.api_version == other.api_version
-            && self.kind == other.kind
-            && self.name == other.name
-            && namespace(self) == namespace(other)
-    }
-}
-
-impl std::fmt::Display for Id {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let (group, version) = self
-            .api_version
-            .rsplit_once('/')
-            .unwrap_or(("", &self.api_version));
-        let or = |text: &str, none: &str| {
-            if text.is_empty() {
-                none.to_owned()
-            } else {
-                text.to_owned()
-            }
-        };
-        write!(
-            f,
-            "{}.{}.{}/{}.{}",
-            or(&self.kind, "[noKind]"),
-            or(version, "[noVer]"),
-            or(group, "[noGrp]"),
-            or(&self.name, "[noName]"),
-            or(&self.namespace, "[noNs]"),
-        )
     }
 }
 

@@ -10,6 +10,7 @@ use crate::config::{Dependency, ManifestConfig, PolicyConfig, TemplateOptions};
 use crate::error::Error;
 use crate::kinds::CONSTRAINT_GROUP;
 use crate::messages;
+use crate::settings::Mode;
 use crate::values::{map_field, ordered, set, text_field};
 
 use classify::{Class, classify};
@@ -71,6 +72,7 @@ pub fn dependency(of: &Dependency) -> Value {
 pub fn templates(
     policy: &PolicyConfig,
     manifests: &[(&ManifestConfig, Vec<Map>)],
+    mode: Mode,
 ) -> Result<Vec<Template>, Error> {
     let mut builder = Builder {
         policy,
@@ -87,7 +89,7 @@ pub fn templates(
     builder.add_shared();
     for (manifest, objects) in manifests {
         for object in objects {
-            let expanded = expanders::expand(policy, object);
+            let expanded = expanders::expand(policy, object, mode);
             let with_options = |one| Template::with_options(one, &manifest.template);
             builder
                 .templates
@@ -101,6 +103,18 @@ pub fn templates(
         chain(&builder.templates);
     }
     Ok(builder.templates)
+}
+
+/// What the templates that inform on Gatekeeper and Kyverno do not do.
+pub fn hints(
+    policy: &PolicyConfig,
+    manifests: &[(&ManifestConfig, Vec<Map>)],
+    mode: Mode,
+) -> Vec<String> {
+    let objects = manifests.iter().flat_map(|(_, objects)| objects);
+    objects
+        .filter_map(|object| expanders::hint(policy, object, mode))
+        .collect()
 }
 
 struct Builder<'a> {

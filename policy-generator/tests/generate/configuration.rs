@@ -340,3 +340,51 @@ fn gen_6_words_for_booleans_are_ignored_with_a_warning() {
             .contains("disabled: false")
     );
 }
+
+#[test]
+fn gen_33_unread_parts_warn_and_are_errors_with_strict() {
+    // GEN-6, GEN-7
+    let dir = Dir::with_config_map();
+    let document = format!(
+        "{}  disabled: yes\n- null\n---\nsecond: document\n",
+        one_policy(MANIFESTS)
+    );
+    dir.write("g.yaml", &document);
+    let notices = |level: &str| {
+        [
+            "only the first document of the file is read; move the others to files of their own",
+            "policies[1]: the entry is null and left out; remove it",
+            "policies[0].disabled: yes is ignored, because it is text to YAML; write true or false",
+        ]
+        .map(|text| format!("{level}: g.yaml: {text}\n"))
+        .concat()
+    };
+    let outcome = dir.run(&["g.yaml"]);
+    assert_eq!(outcome.code, 0);
+    assert_eq!(outcome.stderr, notices("warning"));
+    assert_eq!(
+        String::from_utf8(outcome.stdout).unwrap(),
+        dir.generate(&one_policy(MANIFESTS))
+    );
+    let strict = dir.run(&["--strict", "g.yaml"]);
+    assert_eq!((strict.code, strict.stdout.len()), (2, 0));
+    assert_eq!(strict.stderr, notices("error"));
+}
+
+#[test]
+fn gen_33_empty_documents_and_syntax_errors_after_the_first_document() {
+    let dir = Dir::with_config_map();
+    for (rest, warns) in [
+        ("---\n", false),
+        ("---\n# nothing\n---\n", false),
+        ("---\na: b: c\n", true),
+    ] {
+        dir.write("g.yaml", &format!("{}{rest}", one_policy(MANIFESTS)));
+        let outcome = dir.run(&["g.yaml"]);
+        assert_eq!(
+            (outcome.code, outcome.stderr.is_empty()),
+            (0, !warns),
+            "{rest}"
+        );
+    }
+}

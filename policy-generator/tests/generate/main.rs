@@ -4,8 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::panic)] // a helper that fails is a test that fails
 
 mod configuration;
+mod extended;
 mod manifests;
 mod merge;
+mod names;
 mod ordering;
 mod placements;
 mod templates;
@@ -52,12 +54,41 @@ impl Dir {
     fn generate(&self, document: &str) -> String {
         self.write("generator.yaml", document);
         let outcome = self.run(&["generator.yaml"]);
-        assert_eq!(
-            (outcome.code, outcome.stderr.as_str()),
-            (0, ""),
-            "{document}"
-        );
+        assert_eq!(outcome.code, 0, "{document}{}", outcome.stderr);
+        // Hints and warnings stand beside output that is upstream's.
+        let is_notice = |line: &str| line.starts_with("hint: ") || line.starts_with("warning: ");
+        assert!(outcome.stderr.lines().all(is_notice), "{}", outcome.stderr);
         String::from_utf8(outcome.stdout).unwrap()
+    }
+
+    /// The objects of a kind that are generated for a document with `--extended`, and what is on the standard error.
+    fn extended(&self, document: &str, kind: &str) -> (Vec<serde_json::Value>, String) {
+        self.write("generator.yaml", document);
+        let outcome = self.run(&["--extended", "generator.yaml"]);
+        assert_eq!(outcome.code, 0, "{document}{}", outcome.stderr);
+        let mut objects = parsed(std::str::from_utf8(&outcome.stdout).unwrap());
+        objects.retain(|object| object["kind"] == kind);
+        (objects, outcome.stderr)
+    }
+
+    /// The warnings for a document, of which `--strict` makes errors.
+    fn warnings(&self, document: &str) -> Vec<String> {
+        self.write("generator.yaml", document);
+        let plain = self.run(&["generator.yaml"]);
+        assert_eq!(plain.code, 0, "{document}{}", plain.stderr);
+        let texts = |stderr: &str, level: &str| -> Vec<String> {
+            let of_level = |line: &str| {
+                line.strip_prefix(&format!("{level}: generator.yaml: "))
+                    .map(str::to_owned)
+            };
+            stderr.lines().filter_map(of_level).collect()
+        };
+        let warnings = texts(&plain.stderr, "warning");
+        let strict = self.run(&["--strict", "generator.yaml"]);
+        assert_eq!(texts(&strict.stderr, "error"), warnings);
+        let fails = !warnings.is_empty();
+        assert_eq!((strict.code == 2, strict.stdout.is_empty()), (fails, fails));
+        warnings
     }
 
     /// The error for a document, without the text before it, which says where.

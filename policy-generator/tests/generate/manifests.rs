@@ -163,6 +163,7 @@ fn gen_15_kustomizations_that_cannot_be_built_are_refused() {
     let dir = Dir::new(&[
         ("unknown/kustomization.yaml", "unknownField: x"),
         ("empty/kustomization.yaml", ""),
+        ("number/kustomization.yaml", "nameSuffix: -1"),
         ("outside/kustomization.yaml", "resources: [../cm.yaml]"),
         ("cm.yaml", CONFIG_MAP),
         (
@@ -184,6 +185,10 @@ fn gen_15_kustomizations_that_cannot_be_built_are_refused() {
         "failed to process provided kustomize directory 'empty': kustomization.yaml is empty"
     );
     assert_eq!(
+        refuse("number"),
+        "failed to process provided kustomize directory 'number': invalid Kustomization: json: cannot unmarshal number into Go struct field Kustomization.nameSuffix of type string"
+    );
+    assert_eq!(
         refuse("twice"),
         "failed to process provided kustomize directory 'twice': namespace transformation produces ID conflict: more than one Namespace is called there"
     );
@@ -195,4 +200,63 @@ fn gen_15_kustomizations_that_cannot_be_built_are_refused() {
             "failed to process provided kustomize directory 'outside': security; file '{root}/cm.yaml' is not in or below '{root}/outside'"
         )
     );
+}
+
+const LIST: &str = "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}\n- {apiVersion: v1, kind: ConfigMapList, items: [{apiVersion: v1, kind: ConfigMap, metadata: {name: nested}}]}\n- {apiVersion: v1, kind: ConfigMap, metadata: {name: b}}\n";
+
+#[test]
+fn gen_39_lists_are_opened_when_extended() {
+    let dir = Dir::new(&[("list.yaml", &format!("{LIST}---\n{}", config_map("alone")))]);
+    let document = one_policy("manifests:\n- path: list.yaml");
+    assert_eq!(
+        dir.warnings(&document),
+        [
+            "manifest list.yaml: a List in it becomes one object template, not one for each of its items; write the items as documents, or use --extended"
+        ]
+    );
+    let (policies, stderr) = dir.extended(&document, "Policy");
+    assert_eq!(stderr, "");
+    let templates = policies[0]["spec"]["policy-templates"].as_array().unwrap();
+    assert_eq!(
+        names(&definitions(templates)),
+        ["alone", "a", "b", "nested"]
+    );
+    dir.write("list.yaml", "apiVersion: v1\nkind: List\nitems: x\n");
+    let outcome = dir.run(&["--extended", "generator.yaml"]);
+    assert!(
+        outcome
+            .stderr
+            .ends_with("the items of a List must be a list\n"),
+        "{outcome:?}"
+    );
+}
+
+#[test]
+fn gen_39_file_kustomization_is_read_when_extended() {
+    let dir = Dir::new(&[
+        (
+            "k/Kustomization",
+            "resources: [base]\nlabels: [{pairs: {team: a}}]",
+        ),
+        ("k/base/Kustomization", "resources: [list.yaml]"),
+        ("k/base/list.yaml", LIST),
+        ("k/plain.yaml", CONFIG_MAP),
+    ]);
+    let document = one_policy("manifests:\n- path: k");
+    assert_eq!(
+        dir.warnings(&document),
+        [
+            "manifest k: the file Kustomization is not read; rename it to kustomization.yaml, or use --extended"
+        ]
+    );
+    let (policies, stderr) = dir.extended(&document, "Policy");
+    assert_eq!(stderr, "");
+    let templates = policies[0]["spec"]["policy-templates"].as_array().unwrap();
+    let objects = definitions(templates);
+    assert_eq!(names(&objects), ["a", "b", "nested"]);
+    assert_eq!(objects[0]["metadata"]["labels"], json!({"team": "a"}));
+    // To kustomize the name is as good as the others, and lists are always open.
+    dir.write("own/kustomization.yaml", "resources: [../k]");
+    let templates = dir.templates(&one_policy("manifests:\n- path: own"));
+    assert_eq!(names(&definitions(&templates)), ["a", "b", "nested"]);
 }

@@ -174,3 +174,55 @@ fn gen_18_merges_are_those_of_kustomize() {
         assert_eq!(json!(objects), case["expected"], "{case}");
     }
 }
+
+#[test]
+fn gen_40_directives_that_stay_in_objects_are_warned_of() {
+    let dir = Dir::with_config_map();
+    let document = |patch: &str| {
+        one_policy(&format!(
+            "manifests:\n- path: cm.yaml\n  patches: [{patch}]"
+        ))
+    };
+    let text = |key: &str| {
+        format!(
+            "manifest cm.yaml: ConfigMap my-configmap has the key {key}: as a directive of a patch it has no effect there, and it stays in the object; remove it"
+        )
+    };
+    assert_eq!(
+        dir.warnings(&document(
+            "{data: {$retainKeys: [a]}, x: [{$deleteFromPrimitiveList/y: [b]}], metadata: {$setElementOrder/finalizers: [z]}}"
+        )),
+        [
+            text("data.$retainKeys"),
+            text("metadata.$setElementOrder/finalizers"),
+            text("x[0].$deleteFromPrimitiveList/y"),
+        ]
+    );
+    assert!(
+        dir.warnings(&document(
+            "{data: {$patch: replace, a: b}, schema: {$ref: x}}"
+        ))
+        .is_empty()
+    );
+    // What is left of a patch that is a manifest.
+    dir.write("cm.yaml", &format!("{CONFIG_MAP}$patch: delete\n"));
+    assert_eq!(
+        dir.warnings(&one_policy("manifests:\n- path: cm.yaml")),
+        [text("$patch")]
+    );
+}
+
+#[test]
+fn gen_18_unknown_values_of_patch_are_refused() {
+    let dir = Dir::with_config_map();
+    for patch in ["{$patch: remove}", "{data: {$patch: remove}}"] {
+        let error = dir.refuse(&one_policy(&format!(
+            "manifests:\n- path: cm.yaml\n  patches: [{patch}]"
+        )));
+        assert_eq!(
+            error,
+            "failed to process the manifest at \"cm.yaml\": failed to apply the patch(es) to the manifest(s) using Kustomize: unknown patch strategy 'remove'"
+        );
+    }
+    patched(&dir, "  patches: [{x: [{$patch: remove}]}]");
+}

@@ -262,3 +262,266 @@ fn gen_29_sets_have_placements_and_their_members_only_on_request() {
         [json!({"matchExpressions": [{"key": "own", "operator": "In", "values": ["z"]}]})]
     );
 }
+
+#[test]
+fn gen_36_own_name_is_shared_only_when_extended() {
+    let dir = Dir::with_config_map();
+    let with = |of_a: &str, of_b: &str| {
+        document("", "placementBindingDefaults: {name: both}")
+            .replace("- name: a", &format!("- placement: {of_a}\n  name: a"))
+            .replace("- name: b", &format!("- placement: {of_b}\n  name: b"))
+    };
+    let own = "{name: mine, labelSelector: {x: y}}";
+    let duplicate = "a duplicate placement name was detected: mine";
+    assert_eq!(dir.refuse(&with(own, own)), duplicate);
+    let (placements, _) = dir.extended(&with(own, own), "Placement");
+    assert_eq!(placements.len(), 1);
+    let (bindings, _) = dir.extended(&with(own, own), "PlacementBinding");
+    assert_eq!(bindings[0]["subjects"].as_array().unwrap().len(), 2);
+    dir.write(
+        "generator.yaml",
+        &with(own, "{name: mine, labelSelector: {x: z}}"),
+    );
+    let other = dir.run(&["--extended", "generator.yaml"]);
+    assert!(other.stderr.contains(duplicate), "{other:?}");
+    assert_eq!(other.code, 1);
+}
+
+#[test]
+fn gen_36_placement_when_in_set_requires_membership_when_extended() {
+    let dir = Dir::with_config_map();
+    let text = document(
+        ", policySets: [s], generatePlacementWhenInSet: true, generatePolicyPlacement: false",
+        "",
+    )
+    .replace("- name: b", "- policySets: []\n  name: b");
+    let of_b = "policy b is in no policy set: generatePlacementWhenInSet gives it a placement although generatePolicyPlacement is false; set generatePlacementWhenInSet to false for it";
+    assert_eq!(dir.warnings(&text), [of_b]);
+    assert_eq!(dir.run(&["generator.yaml"]).code, 0);
+    let placements = |objects: &[Value]| {
+        let names = objects.iter().map(|one| one["metadata"]["name"].clone());
+        names.collect::<Vec<_>>()
+    };
+    let (extended, stderr) = dir.extended(&text, "Placement");
+    assert_eq!(stderr, "");
+    assert_eq!(placements(&extended), ["placement-a", "placement-s"]);
+    dir.write("generator.yaml", &text);
+    let upstream = dir.run(&["generator.yaml"]);
+    let mut objects = crate::parsed(std::str::from_utf8(&upstream.stdout).unwrap());
+    objects.retain(|object| object["kind"] == "Placement");
+    assert_eq!(
+        placements(&objects),
+        ["placement-a", "placement-b", "placement-s"]
+    );
+}
+
+#[test]
+fn gen_37_placement_files_are_checked() {
+    let placement = |name: &str| {
+        format!(
+            "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\nmetadata: {{name: {name}, namespace: ns}}\n"
+        )
+    };
+    let dir = Dir::new(&[
+        ("in/cm.yaml", crate::CONFIG_MAP),
+        ("outside.yaml", &placement("mine")),
+        (
+            "in/two.yaml",
+            &format!("{}---\n{}", placement("mine"), placement("second")),
+        ),
+        (
+            "in/old.yaml",
+            &placement("mine").replace("cluster.open", "apps.open"),
+        ),
+        ("in/same.yaml", &placement("mine")),
+        (
+            "in/other.yaml",
+            &format!("{}spec: {{numberOfClusters: 1}}\n", placement("mine")),
+        ),
+    ]);
+    let warnings = |of_a: &str, of_b: &str| {
+        let of = |path: &str| format!("- placement: {{placementPath: {path}}}\n  name:");
+        let text = document("", "placementBindingDefaults: {name: both}")
+            .replace("- name: a", &format!("{} a", of(of_a)))
+            .replace("- name: b", &format!("{} b", of(of_b)));
+        dir.write("in/generator.yaml", &text);
+        let run =
+            |flags: &[&str]| dir.run(&[flags, &["--base-dir=in", "in/generator.yaml"]].concat());
+        let (plain, strict) = (run(&[]), run(&["--strict"]));
+        assert_eq!(plain.code, 0, "{plain:?}");
+        assert_eq!(strict.code == 2, plain.stderr.contains("warning"));
+        let prefix = "warning: in/generator.yaml: ";
+        let lines = plain.stderr.lines();
+        lines
+            .map(|line| line.strip_prefix(prefix).unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    assert!(warnings("same.yaml", "same.yaml").is_empty());
+    assert_eq!(
+        warnings("../outside.yaml", "same.yaml"),
+        [
+            "the placement path ../outside.yaml is not in the same directory tree as the kustomization.yaml file"
+        ]
+    );
+    assert_eq!(
+        warnings("two.yaml", "two.yaml"),
+        [
+            "the placement file two.yaml has more than one Placement, of which only the first, mine, is used; move the others to files of their own"
+        ]
+    );
+    assert_eq!(
+        warnings("old.yaml", "old.yaml"),
+        [
+            "the Placement mine in old.yaml has the apiVersion \"apps.open-cluster-management.io/v1beta1\", but the bindings refer to one of cluster.open-cluster-management.io"
+        ]
+    );
+    assert_eq!(
+        warnings("same.yaml", "other.yaml"),
+        [
+            "the Placement mine in other.yaml is not used, because another file has a different one of that name; give it a name of its own"
+        ]
+    );
+}
+
+#[test]
+fn gen_38_placements_have_cluster_sets_numbers_and_prioritizers() {
+    let dir = Dir::with_config_map();
+    let defaults = ", placement: {clusterSets: [prod], numberOfClusters: 2, prioritizerPolicy: {mode: Exact, configurations: [{scoreCoordinate: {builtIn: Steady}, weight: 3}]}}";
+    let text = document(defaults, "").replace(
+        "- name: b",
+        "- placement: {labelSelector: {x: y}, clusterSets: [], numberOfClusters: 0}\n  name: b",
+    );
+    let (placements, stderr) = dir.extended(&text, "Placement");
+    assert_eq!(stderr, "");
+    let prioritizers = json!({
+        "mode": "Exact",
+        "configurations": [{"scoreCoordinate": {"builtIn": "Steady"}, "weight": 3}],
+    });
+    let spec = &placements[0]["spec"];
+    assert_eq!(spec["clusterSets"], json!(["prod"]));
+    assert_eq!(spec["numberOfClusters"], 2);
+    assert_eq!(spec["prioritizerPolicy"], prioritizers);
+    assert_eq!(spec["tolerations"].as_array().unwrap().len(), 2);
+    let spec = &placements[1]["spec"];
+    assert_eq!(spec.get("clusterSets"), None);
+    assert_eq!(spec["numberOfClusters"], 0);
+    assert_eq!(spec["prioritizerPolicy"], prioritizers);
+    // Placements of one name are shared only if all of it is the same.
+    let named = text
+        .replace(
+            "placement: {clusterSets: [prod]",
+            "placement: {name: n, clusterSets: [prod]",
+        )
+        .replace("labelSelector: {x: y}, ", "");
+    let (placements, _) = dir.extended(&named, "Placement");
+    assert_eq!(placements[0]["metadata"]["name"], "n");
+    assert_eq!(placements[1]["metadata"]["name"], "n2");
+}
+
+#[test]
+fn gen_38_bindings_have_a_sub_filter_and_overrides() {
+    let dir = Dir::with_config_map();
+    let text = document(
+        ", policySets: [s]",
+        "placementBindingDefaults: {name: all}\npolicySetDefaults: {placement: {placementName: there}}",
+    )
+    .replace(
+        "- name: b",
+        "- placement: {placementName: there, subFilter: restricted, bindingOverrides: {remediationAction: enforce}}\n  generatePlacementWhenInSet: true\n  name: b",
+    );
+    let (bindings, stderr) = dir.extended(&text, "PlacementBinding");
+    assert_eq!(stderr, "");
+    assert_eq!(bindings.len(), 2);
+    assert_eq!(bindings[0]["metadata"]["name"], "all");
+    assert_eq!(bindings[0].get("subFilter"), None);
+    assert_eq!(bindings[0]["subjects"][0]["kind"], "PolicySet");
+    assert_eq!(bindings[1]["metadata"]["name"], "binding-b");
+    assert_eq!(bindings[1]["subFilter"], "restricted");
+    assert_eq!(
+        bindings[1]["bindingOverrides"],
+        json!({"remediationAction": "enforce"})
+    );
+    assert_eq!(
+        bindings[0]["placementRef"]["name"],
+        bindings[1]["placementRef"]["name"]
+    );
+}
+
+#[test]
+fn gen_38_sets_have_exclusions_and_selectors_terminating_namespaces() {
+    let dir = Dir::with_config_map();
+    let text = document(
+        ", namespaceSelector: {include: ['*'], terminatingInclusion: Never}",
+        "policySets: [{name: s, policies: [a], exclusions: [{policyName: a, clusterNames: [c1], reason: later}]}]",
+    );
+    let (sets, stderr) = dir.extended(&text, "PolicySet");
+    assert_eq!(stderr, "");
+    assert_eq!(
+        sets[0]["spec"]["exclusions"],
+        json!([{"policyName": "a", "clusterNames": ["c1"], "reason": "later"}])
+    );
+    let (policies, _) = dir.extended(&text, "Policy");
+    let spec = &policies[0]["spec"]["policy-templates"][0]["objectDefinition"]["spec"];
+    assert_eq!(
+        spec["namespaceSelector"],
+        json!({"include": ["*"], "terminatingInclusion": "Never"})
+    );
+}
+
+#[test]
+fn gen_38_extended_keys_are_unknown_without_the_flag_and_checked_with_it() {
+    let dir = Dir::with_config_map();
+    for (text, error) in [
+        (
+            document(", placement: {clusterSets: [a]}", ""),
+            "field clusterSets found but not defined in type placement",
+        ),
+        (
+            document(", placement: {bindingOverrides: {}}", ""),
+            "field bindingOverrides found but not defined in type placement",
+        ),
+        (
+            document("", "policySets: [{name: s, exclusions: []}]"),
+            "field exclusions found but not defined in type policySets",
+        ),
+        (
+            document(", namespaceSelector: {terminatingInclusion: x}", ""),
+            "field terminatingInclusion found but not defined in type namespaceSelector",
+        ),
+    ] {
+        let found = dir.refuse(&text);
+        assert!(found.ends_with(error), "{found}");
+        let extended = dir.run(&["--extended", "generator.yaml"]);
+        assert_eq!(extended.code, 0, "{extended:?}");
+    }
+    for (placement, error) in [
+        (
+            "{placementName: there, clusterSets: [a]}",
+            "policyDefaults placement.clusterSets may not be set beside placementPath or placementName",
+        ),
+        (
+            "{numberOfClusters: '2'}",
+            "policyDefaults placement.numberOfClusters must be a number, 0 or more, without quotes",
+        ),
+        (
+            "{numberOfClusters: -1}",
+            "policyDefaults placement.numberOfClusters must be a number, 0 or more, without quotes",
+        ),
+        (
+            "{clusterSet: [a]}",
+            "field clusterSet found but not defined in type placement - did you mean 'clusterSets'?",
+        ),
+        (
+            "{bindingOverrides: {remediation: x}}",
+            "field remediation found but not defined in type bindingOverrides",
+        ),
+    ] {
+        dir.write(
+            "generator.yaml",
+            &document(&format!(", placement: {placement}"), ""),
+        );
+        let outcome = dir.run(&["--extended", "generator.yaml"]);
+        assert_eq!(outcome.code, 1, "{placement}");
+        assert!(outcome.stderr.trim_end().ends_with(error), "{outcome:?}");
+    }
+}

@@ -333,9 +333,15 @@ const KUSTOMIZATIONS: &[(&str, &str)] = &[
         "patches that delete",
         "patchesStrategicMerge:\n- patch.yaml\n- |\n  apiVersion: rbac.authorization.k8s.io/v1\n  kind: ClusterRole\n  metadata: {name: reads}\n  $patch: delete\n",
     ),
+    ("a prefix", "namePrefix: dev-\n"),
+    (
+        "a suffix beside a namespace and patches",
+        "nameSuffix: -first\nnamespace: there\npatches:\n- path: patch.yaml\n",
+    ),
+    ("a list", "resources: [list.yaml, base]\n"),
     (
         "everything",
-        "namespace: there\nlabels:\n- pairs: {team: a}\nimages:\n- {name: added, newTag: '5'}\npatches:\n- path: patch.yaml\n",
+        "namespace: there\nnamePrefix: dev-\nlabels:\n- pairs: {team: a}\nimages:\n- {name: added, newTag: '5'}\npatches:\n- path: patch.yaml\n",
     ),
 ];
 
@@ -355,16 +361,34 @@ spec:
         $patch: delete
 ";
 
+const LIST: &str = "
+apiVersion: v1
+kind: List
+items:
+- apiVersion: v1
+  kind: ConfigMap
+  metadata: {name: in-list}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: alone}
+";
+
 /// What is built in makes the same objects as kustomize.
 pub(crate) async fn built_in() -> Result<()> {
     let kustomize = program(Packager::Kustomize).await?;
     for (what, kustomization) in KUSTOMIZATIONS {
-        let with_app = format!("resources: [base]\n{kustomization}");
+        let with_app = if kustomization.contains("resources:") {
+            (*kustomization).to_owned()
+        } else {
+            format!("resources: [base]\n{kustomization}")
+        };
         let folder = Folder::new(&[
             ("generator.yaml", &generator_of("k")),
             ("k/kustomization.yaml", &with_app),
             ("k/patch.yaml", PATCH),
-            ("k/base/kustomization.yaml", "resources: [app.yaml]\n"),
+            ("k/list.yaml", LIST),
+            ("k/base/Kustomization", "resources: [app.yaml]\n"),
             ("k/base/app.yaml", APP),
         ])?;
         let expected = built(&folder, &kustomize)?;

@@ -1,0 +1,256 @@
+//! The prefix and the suffix that a kustomization gives to names, and the fields that name what is renamed.
+
+use std::collections::HashSet;
+
+use reeve_go_compat::value::{Map, Value};
+
+use super::references::{TARGETS, Target};
+use crate::error::Error;
+use crate::merge::{Id, Resource};
+use crate::messages;
+use crate::type_meta::TypeMeta;
+use crate::values::{map_field, maps_field, set, text_field};
+
+/// Adds a prefix and a suffix to the name of an object, unless its name has a meaning.
+pub(super) fn rename(resource: &mut Resource, prefix: &str, suffix: &str) {
+    let kind = TypeMeta::of(&resource.object);
+    let is_kept = matches!(kind.kind.as_str(), "CustomResourceDefinition" | "Namespace")
+        || kind.is("apiregistration.k8s.io", "APIService");
+    let (Some(metadata), false) = (map_field(&resource.object, "metadata"), is_kept) else {
+        return;
+    };
+    for (affix, is_prefix) in [(prefix, true), (suffix, false)] {
+        let Some(name) = text_field(&metadata, "name").filter(|_| !affix.is_empty()) else {
+            continue;
+        };
+        resource.store_id();
+        if is_prefix {
+            resource.prefixes.push(affix.to_owned());
+            set(&metadata, "name", format!("{affix}{name}"));
+        } else {
+            resource.suffixes.push(affix.to_owned());
+            set(&metadata, "name", format!("{name}{affix}"));
+        }
+    }
+}
+
+/// The objects that one field may name, by a name that all of them had.
+struct Ambiguous(Vec<Id>);
+
+/// Writes the new names of objects where others name them.
+pub(super) fn fix_references(resources: &[Resource]) -> Result<(), Error> {
+    let is_renamed = |one: &Resource| !one.prefixes.is_empty() || !one.suffixes.is_empty();
+    if !resources.iter().any(is_renamed) {
+        return Ok(());
+    }
+    for resource in resources {
+        let referrer = Referrer::of(resource, resources);
+        for target in &TARGETS {
+            for path in target.paths(&referrer.kind) {
+                let reference = Reference {
+                    referrer: &referrer,
+                    target,
+                    is_role: path.iter().map(String::as_str).eq(["roleRef", "name"]),
+                };
+                let ambiguous = |Ambiguous(ids): Ambiguous| {
+                    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+                    let (path, of) = (path.join("/"), resource.id().to_string());
+                    Error::new(messages::ambiguous_reference(&path, &of, &ids.join(", ")))
+                };
+                reference.fix(&resource.object, &path).map_err(ambiguous)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// An object that names others.
+struct Referrer<'a> {
+    resource: &'a Resource,
+    kind: TypeMeta,
+    /// Those that it may name.
+    candidates: Vec<&'a Resource>,
+}
+
+impl<'a> Referrer<'a> {
+    fn of(resource: &'a Resource, resources: &'a [Resource]) -> Self {
+        let kind = TypeMeta::of(&resource.object);
+        let id = resource.id();
+        // A RoleBinding names accounts of other namespaces.
+        let spaces = account_namespaces(resource, &kind);
+        let may_name = |candidate: &&Resource| {
+            let other = TypeMeta::of(&candidate.object);
+            if kind.is_cluster_scoped() || other.is_cluster_scoped() {
+                return true;
+            }
+            let candidate = candidate.id();
+            candidate.effective_namespace() == id.effective_namespace()
+                || (candidate.kind == "ServiceAccount" && spaces.contains(&candidate.namespace))
+        };
+        Self {
+            resource,
+            candidates: resources.iter().filter(may_name).collect(),
+            kind,
+        }
+    }
+}
+
+fn account_namespaces(resource: &Resource, kind: &TypeMeta) -> HashSet<String> {
+    if kind.kind != "RoleBinding" {
+        return HashSet::new();
+    }
+    let subjects = maps_field(&resource.object, "subjects").into_iter();
+    let accounts =
+        subjects.filter(|one| text_field(one, "kind").as_deref() == Some("ServiceAccount"));
+    accounts
+        .filter_map(|one| text_field(&one, "namespace"))
+        .collect()
+}
+
+/// A field of an object that names one of a kind.
+struct Reference<'a> {
+    referrer: &'a Referrer<'a>,
+    target: &'a Target,
+    /// It is `roleRef.name`, beside which the kind stands.
+    is_role: bool,
+}
+
+impl Reference<'_> {
+    /// Fixes the field at the end of a path.
+    fn fix(&self, map: &Map, path: &[String]) -> Result<(), Ambiguous> {
+        let Some((key, rest)) = path.split_first() else {
+            return Ok(());
+        };
+        match map.get_str(key) {
+            Some(Value::Map(child)) if !rest.is_empty() => self.fix(&child, rest)?,
+            Some(Value::List(list)) if !rest.is_empty() => {
+                for item in list.iter() {
+                    if let Value::Map(child) = item {
+                        self.fix(child, rest)?;
+                    }
+                }
+            }
+            Some(Value::List(list)) => {
+                let mut items = Vec::with_capacity(list.len());
+                for item in list.iter() {
+                    items.push(self.fixed(item)?);
+                }
+                set(map, key, Value::list(items));
+            }
+            Some(value) if rest.is_empty() => set(map, key, self.fixed(&value)?),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The value with the name that the object has now: a name, or a name with a namespace.
+    fn fixed(&self, value: &Value) -> Result<Value, Ambiguous> {
+        match value {
+            Value::Str(name) => {
+                let candidates = self.referrer.candidates.iter().copied();
+                let is_same = |a: &Id, b: &Id| a.name == b.name;
+                let found = self.select(&name.lossy(), candidates.collect(), is_same)?;
+                if let Some(id) = found {
+                    return Ok(Value::from(id.name.as_str()));
+                }
+            }
+            Value::Map(map) => self.fix_named(map)?,
+            _ => {}
+        }
+        Ok(value.clone())
+    }
+
+    fn fix_named(&self, map: &Map) -> Result<(), Ambiguous> {
+        let Some(name) = text_field(map, "name") else {
+            return Ok(());
+        };
+        let mut candidates = self.referrer.candidates.clone();
+        if let Some(space) = text_field(map, "namespace") {
+            let was_in = |one: &&Resource| {
+                let first = one.previous.first().cloned();
+                first.unwrap_or_else(|| one.id()).effective_namespace() == space
+            };
+            let is_in = |one: &&Resource| one.id().effective_namespace() == space;
+            // The namespaces of the files come first.
+            if candidates.iter().any(was_in) {
+                candidates.retain(was_in);
+            } else {
+                candidates.retain(is_in);
+            }
+        }
+        let is_same = |a: &Id, b: &Id| a.name == b.name && a.namespace == b.namespace;
+        if let Some(id) = self.select(&name, candidates, is_same)? {
+            set(map, "name", id.name.as_str());
+            if !id.namespace.is_empty() {
+                set(map, "namespace", id.namespace.as_str());
+            }
+        }
+        Ok(())
+    }
+
+    /// The object that had a name. Several are told apart by the prefixes and suffixes that they share with the one that names them.
+    fn select(
+        &self,
+        name: &str,
+        mut candidates: Vec<&Resource>,
+        is_same: impl Fn(&Id, &Id) -> bool,
+    ) -> Result<Option<Id>, Ambiguous> {
+        candidates.retain(|one| {
+            let had_name = one.previous.iter().any(|id| id.name == name);
+            had_name && self.is_target(one) && self.is_of_role(one)
+        });
+        if candidates.len() > 1 {
+            candidates.retain(|one| self.has_affixes_of(one, true));
+        }
+        if candidates.len() > 1 {
+            candidates.retain(|one| self.has_affixes_of(one, false));
+        }
+        let ids: Vec<Id> = candidates.iter().map(|one| one.id()).collect();
+        let Some(first) = ids.first() else {
+            return Ok(None);
+        };
+        if ids.iter().all(|id| is_same(first, id)) {
+            Ok(Some(first.clone()))
+        } else {
+            Err(Ambiguous(ids))
+        }
+    }
+
+    fn is_target(&self, candidate: &Resource) -> bool {
+        let kind = TypeMeta::of(&candidate.object);
+        let matches = |wanted: &str, is: &str| wanted.is_empty() || wanted == is;
+        matches(self.target.group, &kind.group)
+            && matches(self.target.version, &kind.version)
+            && self.target.kind == kind.kind
+    }
+
+    fn is_of_role(&self, candidate: &Resource) -> bool {
+        let role = map_field(&self.referrer.resource.object, "roleRef").filter(|_| self.is_role);
+        let role = role
+            .and_then(|role| Some((text_field(&role, "apiGroup")?, text_field(&role, "kind")?)));
+        let kind = TypeMeta::of(&candidate.object);
+        role.is_none_or(|(group, role)| kind.is(&group, &role))
+    }
+
+    /// `or_none`: something without prefix is like anything.
+    fn has_affixes_of(&self, candidate: &Resource, or_none: bool) -> bool {
+        let own = self.referrer.resource;
+        [
+            (&own.prefixes, &candidate.prefixes),
+            (&own.suffixes, &candidate.suffixes),
+        ]
+        .into_iter()
+        .all(|(own, other)| {
+            let is_none = own.is_empty() || other.is_empty();
+            (or_none && is_none) || has_same_end(own, other)
+        })
+    }
+}
+
+/// Whether the shorter one is the end of the longer one; an empty one is only that of an empty one.
+fn has_same_end(a: &[String], b: &[String]) -> bool {
+    if a.is_empty() || b.is_empty() {
+        return a.len() == b.len();
+    }
+    a.ends_with(b) || b.ends_with(a)
+}

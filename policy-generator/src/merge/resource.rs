@@ -1,0 +1,144 @@
+//! Objects as kustomize knows them: with the names that they had before it renamed them.
+
+use reeve_go_compat::value::Map;
+
+use crate::type_meta::TypeMeta;
+use crate::values::{map_field, set, text_field, unset};
+
+/// The namespace of kinds without namespace: no object of another kind is in it.
+const NO_NAMESPACE: &str = "_non_namespaceable_";
+
+/// An object of a kustomization.
+pub struct Resource {
+    pub object: Map,
+    /// What it was before each change of its name or namespace, the oldest first.
+    pub previous: Vec<Id>,
+    /// The prefixes of its name, in the order in which they were added.
+    pub prefixes: Vec<String>,
+    /// The suffixes of its name, in the order in which they were added.
+    pub suffixes: Vec<String>,
+}
+
+impl Resource {
+    /// An object as it was read.
+    pub fn new(object: Map) -> Self {
+        Self {
+            object,
+            previous: Vec::new(),
+            prefixes: Vec::new(),
+            suffixes: Vec::new(),
+        }
+    }
+
+    /// What it is now.
+    pub fn id(&self) -> Id {
+        Id::of(&self.object)
+    }
+
+    /// Whether it is this, or was.
+    pub fn is_or_was(&self, id: &Id) -> bool {
+        self.id().is(id) || self.previous.iter().any(|previous| previous.is(id))
+    }
+
+    /// Remembers what it is, before that changes.
+    pub fn store_id(&mut self) {
+        self.previous.push(self.id());
+    }
+}
+
+/// Which object something is, in kustomize's words.
+#[derive(Clone, Debug)]
+pub struct Id {
+    pub api_version: String,
+    pub kind: String,
+    pub name: String,
+    pub namespace: String,
+}
+
+impl Id {
+    /// The identity of an object or a patch.
+    pub fn of(object: &Map) -> Self {
+        let metadata = map_field(object, "metadata");
+        let of_metadata = |field| {
+            let metadata = metadata.as_ref()?;
+            text_field(metadata, field)
+        };
+        Self {
+            api_version: text_field(object, "apiVersion").unwrap_or_default(),
+            kind: text_field(object, "kind").unwrap_or_default(),
+            name: of_metadata("name").unwrap_or_default(),
+            namespace: of_metadata("namespace").unwrap_or_default(),
+        }
+    }
+
+    /// Whether both are the same object.
+    pub fn is(&self, other: &Self) -> bool {
+        self.api_version == other.api_version
+            && self.kind == other.kind
+            && self.name == other.name
+            && self.effective_namespace() == other.effective_namespace()
+    }
+
+    /// The namespace; kustomize takes none for the default one, and does not look at that of kinds without namespace.
+    pub fn effective_namespace(&self) -> &str {
+        if self.type_meta().is_cluster_scoped() {
+            return NO_NAMESPACE;
+        }
+        match self.namespace.as_str() {
+            "" => "default",
+            other => other,
+        }
+    }
+
+    /// The kind.
+    pub fn type_meta(&self) -> TypeMeta {
+        let (group, version) = self.group_version();
+        TypeMeta {
+            group: group.to_owned(),
+            version: version.to_owned(),
+            kind: self.kind.clone(),
+        }
+    }
+
+    /// The group and the version.
+    fn group_version(&self) -> (&str, &str) {
+        self.api_version
+            .rsplit_once('/')
+            .unwrap_or(("", &self.api_version))
+    }
+
+    /// Gives an object this name and namespace again, which patches do not change.
+    pub fn restore(&self, object: &Map) {
+        let Some(metadata) = map_field(object, "metadata") else {
+            return;
+        };
+        set(&metadata, "name", self.name.as_str());
+        if self.namespace.is_empty() {
+            unset(&metadata, "namespace");
+        } else {
+            set(&metadata, "namespace", self.namespace.as_str());
+        }
+    }
+}
+
+impl std::fmt::Display for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (group, version) = self.group_version();
+        let or = |text: &str, none: &str| {
+            if text.is_empty() {
+                none.to_owned()
+            } else {
+                text.to_owned()
+            }
+        };
+        write!(
+            f,
+            "{}.{}.{}/{}.{}",
+            or(&self.kind, "[noKind]"),
+            or(version, "[noVer]"),
+            or(group, "[noGrp]"),
+            or(&self.name, "[noName]"),
+            or(&self.namespace, "[noNs]"),
+        )
+    }
+}
