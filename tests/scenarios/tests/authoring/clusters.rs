@@ -113,7 +113,7 @@ spec:
     namespaceSelector: {matchLabels: {dry-run: constraints}}
 "#;
 
-/// Constraints are evaluated on a cluster that has neither Gatekeeper nor its kinds. What may not be listed makes them NonCompliant.
+/// Constraints are evaluated on a cluster that has neither Gatekeeper nor its kinds. What may not be listed makes them `NonCompliant`.
 pub(crate) async fn constraints(plane: Arc<Plane>) -> Result<()> {
     const NAMESPACE: &str = "dry-run-constraints";
     let labels = json!({"dry-run": "constraints"});
