@@ -8,7 +8,7 @@ use reeve_framework_addon::{WebhookValidation, constraint_finding};
 use serde_json::{Value, json};
 
 use crate::error::Error;
-use crate::evaluate::Evaluation;
+use crate::evaluation::Evaluation;
 use crate::json::text;
 use crate::messages;
 use crate::policies::{Definition, Target};

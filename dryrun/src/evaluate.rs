@@ -1,33 +1,15 @@
 //! Evaluates what a policy file has, against a world.
 
-use reeve_api::Compliance;
 use reeve_config_policy_controller::Report;
 use reeve_config_policy_controller::dryrun::DiffLength;
-use serde_json::Value;
 
 use crate::constraints;
 use crate::error::Error;
+use crate::evaluation::Evaluation;
 use crate::paint::Paint;
 use crate::policies::{Definition, Target};
 use crate::print;
 use crate::world::World;
-
-/// What became of one target.
-#[derive(Debug)]
-pub(crate) struct Evaluation {
-    pub(crate) status: Value,
-    /// The lines of what differs, with their title; none for a kind that has no differences.
-    pub(crate) diffs: Vec<String>,
-    pub(crate) messages: Vec<String>,
-    /// The compliance, as the status has it; empty if it has none.
-    pub(crate) state: String,
-}
-
-impl Evaluation {
-    pub(crate) fn is_compliant(&self) -> bool {
-        self.state == Compliance::Compliant.as_str()
-    }
-}
 
 /// How an evaluation is shown.
 #[derive(Clone, Copy, Debug)]

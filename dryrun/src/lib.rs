@@ -12,6 +12,7 @@ mod compare;
 mod constraints;
 mod error;
 mod evaluate;
+mod evaluation;
 mod generate;
 mod json;
 mod logs;

@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use crate::args::Args;
 use crate::compare::compare;
 use crate::error::Error;
-use crate::evaluate::Evaluation;
+use crate::evaluation::Evaluation;
 use crate::json::to_yaml;
 use crate::outcome::Outcome;
 use crate::policies::Target;
