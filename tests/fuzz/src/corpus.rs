@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use crate::authored::{self, Authored};
 use crate::constraints::Cases;
+use crate::generator::Generators;
 use crate::mutate::{PIECES, Random, SERVED, damage};
 use crate::placement::{EXPRESSIONS, PLACEMENTS};
 use crate::server::{self, RECORDED};
@@ -48,6 +49,8 @@ pub enum InputKind {
     Policies,
     /// Constraint templates with constraints and objects.
     Constraints,
+    /// Files of the policy generator with manifests.
+    Generators,
 }
 
 /// Recorded templates and documents.
@@ -57,6 +60,7 @@ pub struct Corpus {
     documents: Vec<Vec<u8>>,
     authored: Authored,
     constraints: Cases,
+    generators: Generators,
 }
 
 impl Corpus {
@@ -67,6 +71,7 @@ impl Corpus {
         let mut corpus = Self {
             authored: Authored::load()?,
             constraints: Cases::load()?,
+            generators: Generators::load()?,
             ..Self::default()
         };
         let entries =
@@ -138,6 +143,7 @@ impl Corpus {
             InputKind::Fleets => (&self.authored.fleets, authored::PIECES),
             InputKind::Policies => (&self.authored.policies, authored::PIECES),
             InputKind::Constraints => return self.constraints.damaged(random),
+            InputKind::Generators => return self.generators.damaged(random),
         };
         let mut input = random.pick(recorded).cloned().unwrap_or_default();
         let other = random.pick(recorded).cloned().unwrap_or_default();

@@ -1,5 +1,5 @@
 //! Damaged input for the readers of `templates-engine` for the API server in memory, for
-//! placements, for the engine of constraints, and for what users write for `reeve test` and `reeve up`, from recorded cases and a seed.
+//! placements, for the engine of constraints, for the policy generator, and for what users write for `reeve test` and `reeve up`, from recorded cases and a seed.
 //!
 //! No coverage guides it, because that needs a nightly compiler: what it starts from are the
 //! thousands of recorded templates and documents, which already reach every branch.
@@ -7,6 +7,7 @@
 mod authored;
 mod constraints;
 mod corpus;
+mod generator;
 mod mutate;
 mod placement;
 mod server;

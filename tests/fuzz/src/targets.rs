@@ -16,7 +16,7 @@ use reeve_templates_engine::lookup::Snapshot;
 use reeve_templates_engine::resolver::{Config, EncryptionConfig, Input, Options, Resolver};
 
 use crate::corpus::InputKind;
-use crate::{authored, constraints, placement, server};
+use crate::{authored, constraints, generator, placement, server};
 
 /// One reader.
 pub struct Target {
@@ -132,6 +132,11 @@ pub const TARGETS: &[Target] = &[
         name: "audit constraints",
         input_kind: InputKind::Constraints,
         run: constraints::audit,
+    },
+    Target {
+        name: "generate policies",
+        input_kind: InputKind::Generators,
+        run: generator::generate,
     },
 ];
 
