@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context as _, Result};
 use reeve_lint::Level;
-use reeve_policy_generator::{Environment, Outcome};
+use reeve_policy_generator::{Caller, Environment, Outcome};
 
 use crate::usage::EXIT_FINDINGS;
 
@@ -35,9 +35,9 @@ impl Args {
 }
 
 /// Generates, prints, and returns the program's exit code.
-pub(crate) fn run(args: &Args) -> Result<ExitCode> {
+pub(crate) fn run(args: &Args, caller: Caller) -> Result<ExitCode> {
     let dir = std::env::current_dir().context("failed to determine the current directory")?;
-    let environment = Environment::from_variables(|name| std::env::var(name).ok());
+    let environment = Environment::from_variables(caller, |name| std::env::var(name).ok());
     let arguments = args.arguments.iter();
     let arguments: Vec<String> = arguments
         .map(|argument| argument.to_string_lossy().into_owned())

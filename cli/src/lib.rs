@@ -72,6 +72,9 @@ enum Component {
     /// Generates policies, placements and bindings from manifests and a short document.
     #[command(name = "generate", disable_help_flag = true, after_help = examples::GENERATE)]
     Generate(generate::Args),
+    /// The same by upstream's name.
+    #[command(skip)]
+    GenerateProgram(generate::Args),
     /// Evaluates a ConfigurationPolicy once, against files or a cluster, and changes nothing.
     #[command(name = "dryrun")]
     Dryrun(reeve_dryrun::Args),
@@ -155,7 +158,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
             let args = reeve_addon_controller::with_hyphens(args);
             Component::AddonController(reeve_addon_controller::Args::parse_from(args))
         }
-        Some(GENERATOR) => Component::Generate(generate::Args::of_program(args)),
+        Some(GENERATOR) => Component::GenerateProgram(generate::Args::of_program(args)),
         Some(reeve_dryrun::PROGRAM) => match dryrun::of_program(args) {
             Ok(args) => Component::DryrunProgram(args),
             Err(code) => return code,
@@ -256,7 +259,12 @@ async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode
         Component::AddonController(args) => reeve_addon_controller::run(args, stop).await?,
         Component::Apiserver(args) => apiserver::run(args, stop).await?,
         Component::Up(args) => return up::run(args, stop).await,
-        Component::Generate(args) => return generate::run(&args),
+        Component::Generate(args) => {
+            return generate::run(&args, reeve_policy_generator::Caller::Reeve);
+        }
+        Component::GenerateProgram(args) => {
+            return generate::run(&args, reeve_policy_generator::Caller::Upstream);
+        }
         Component::Dryrun(args) => return Ok(dryrun::run(args, Caller::Reeve, stop).await),
         Component::DryrunProgram(args) => {
             return Ok(dryrun::run(args, Caller::Upstream, stop).await);

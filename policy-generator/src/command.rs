@@ -26,6 +26,16 @@ const FLAGS: &str = "Flags:
 /// The exit code for warnings with `--strict`, as for findings of the linter.
 const EXIT_FINDINGS: u8 = 2;
 
+/// How the program was called.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Caller {
+    /// By upstream's name: of documents that are as they should be, only the output is printed.
+    #[default]
+    Upstream,
+    /// As a command of Reeve: hints are printed, too.
+    Reeve,
+}
+
 /// The environment of the process, as far as it matters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Environment {
@@ -35,16 +45,19 @@ pub struct Environment {
     pub disable_load_restrictors: bool,
     /// `POLICY_GEN_EXTENDED`: the flag `--extended`, where kustomize starts the program.
     pub extended: bool,
+    /// How the program was called.
+    pub caller: Caller,
 }
 
 impl Environment {
     /// Reads the variables; only `true` counts.
-    pub fn from_variables(variable: impl Fn(&str) -> Option<String>) -> Self {
+    pub fn from_variables(caller: Caller, variable: impl Fn(&str) -> Option<String>) -> Self {
         let is_true = |name| variable(name).as_deref() == Some("true");
         Self {
             enable_helm: is_true("POLICY_GEN_ENABLE_HELM"),
             disable_load_restrictors: is_true("POLICY_GEN_DISABLE_LOAD_RESTRICTORS"),
             extended: is_true("POLICY_GEN_EXTENDED"),
+            caller,
         }
     }
 }
@@ -94,6 +107,11 @@ pub fn run(arguments: &[String], dir: &Path, environment: Environment) -> Outcom
         let settings = settings(base, flags, environment);
         generate_all(&files, dir, &settings, &mut notices)
     });
+    if environment.caller == Caller::Upstream {
+        for (_, notices) in &mut notices {
+            notices.drop_hints();
+        }
+    }
     let has_errors = print_notices(&notices, flags.strict, &mut outcome.stderr);
     match generated {
         Ok(_) if has_errors => outcome.code = EXIT_FINDINGS,

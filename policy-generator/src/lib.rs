@@ -24,7 +24,7 @@ mod values;
 use reeve_go_compat::value::{Map, Value};
 use reeve_go_compat::yaml;
 
-pub use command::{Environment, Outcome, PROGRAM, run};
+pub use command::{Caller, Environment, Outcome, PROGRAM, run};
 pub use error::Error;
 
 use notices::Notices;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use reeve_manifests::{Found, Input, ManifestError, Object, STDIN, Skipped};
-use reeve_policy_generator::{Environment, PROGRAM};
+use reeve_policy_generator::{Caller, Environment, PROGRAM};
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -35,7 +35,7 @@ pub(crate) fn generate(file: &Path, found: &mut Found) {
     let name = name.to_string_lossy().into_owned();
     // A name that begins with a dash is no flag.
     let arguments = ["--".to_owned(), name];
-    let environment = Environment::from_variables(|name| std::env::var(name).ok());
+    let environment = Environment::from_variables(Caller::Reeve, |name| std::env::var(name).ok());
     let outcome = reeve_policy_generator::run(&arguments, folder, environment);
     if outcome.code != 0 {
         found.errors.push(ManifestError::Generator {

@@ -1,5 +1,6 @@
 //! What `--extended` does beyond upstream's generator, and the hints without it.
 
+use reeve_policy_generator::Caller;
 use serde_json::{Value, json};
 
 use crate::{CONFIG_MAP, Dir, one_policy};
@@ -87,6 +88,17 @@ fn gen_35_every_version_of_a_constraint_is_informed_on() {
 }
 
 #[test]
+fn gen_33_program_of_upstreams_name_prints_no_hints() {
+    let dir = constraint("v1");
+    dir.generate(&one_policy(ONE));
+    let hinted = dir.run(&["generator.yaml"]);
+    let silent = dir.run_as(Caller::Upstream, &["generator.yaml"]);
+    assert!(!hinted.stderr.is_empty());
+    assert_eq!((silent.stderr.as_str(), silent.code), ("", 0));
+    assert_eq!(silent.stdout, hinted.stdout);
+}
+
+#[test]
 fn gen_35_every_version_of_kyverno_is_informed_on() {
     for (api_version, kind, informs) in [
         ("kyverno.io/v2beta1", "ClusterPolicy", true),
@@ -152,6 +164,7 @@ fn gen_34_variable_is_as_good_as_the_flag() {
     };
     let variable = |name: &str| (name == "POLICY_GEN_EXTENDED").then(|| "true".to_owned());
     let by_variable = run(reeve_policy_generator::Environment::from_variables(
+        Caller::Reeve,
         variable,
     ));
     assert_eq!(by_variable.code, 0, "{by_variable:?}");

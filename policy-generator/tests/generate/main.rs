@@ -15,7 +15,7 @@ mod templates;
 use std::fs;
 use std::path::Path;
 
-use reeve_policy_generator::{Environment, Outcome, run};
+use reeve_policy_generator::{Caller, Environment, Outcome, run};
 
 /// A directory with files.
 struct Dir(tempfile::TempDir);
@@ -46,8 +46,16 @@ impl Dir {
     }
 
     fn run(&self, arguments: &[&str]) -> Outcome {
+        self.run_as(Caller::Reeve, arguments)
+    }
+
+    fn run_as(&self, caller: Caller, arguments: &[&str]) -> Outcome {
         let arguments: Vec<String> = arguments.iter().map(|one| (*one).to_owned()).collect();
-        run(&arguments, self.path(), Environment::default())
+        let environment = Environment {
+            caller,
+            ..Environment::default()
+        };
+        run(&arguments, self.path(), environment)
     }
 
     /// The output for a document.
