@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 use crate::configuration::{Effect, Kind};
 use crate::kinds::discover;
 use crate::resources::{PAGE, key_of, name_of};
-use crate::results::Results;
+use crate::results::{Results, kind_of};
 use crate::state::{Served, ServedKinds};
 use crate::{inventory, messages, publish};
 
@@ -240,17 +240,7 @@ impl Source {
         };
         let mut by_kind: HashMap<ResourceKind, Vec<Value>> = HashMap::new();
         for object in given {
-            let Resource {
-                group,
-                version,
-                kind,
-                ..
-            } = Resource::of(&object);
-            let kind = ResourceKind {
-                group,
-                version,
-                kind,
-            };
+            let kind = kind_of(&Resource::of(&object));
             by_kind.entry(kind).or_default().push(object);
         }
         let served = by_kind.keys().map(|kind| Served {

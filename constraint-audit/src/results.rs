@@ -212,7 +212,8 @@ impl Results {
     }
 }
 
-fn kind_of(resource: &Resource) -> ResourceKind {
+/// The kind of an object.
+pub(crate) fn kind_of(resource: &Resource) -> ResourceKind {
     ResourceKind {
         group: resource.group.clone(),
         version: resource.version.clone(),

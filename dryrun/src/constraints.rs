@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use reeve_api::Compliance;
 use reeve_constraint_audit::{ConstraintKey, OneAudit};
-use reeve_framework_addon::{WebhookValidation, constraint_finding};
+use reeve_framework_addon::{WebhookValidation, constraint_finding, constraint_template_created};
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -66,7 +66,7 @@ pub(crate) async fn evaluate(
 }
 
 fn created(template: &Value) -> Evaluation {
-    let finding = messages::template_created(text(template, "/metadata/name"));
+    let finding = constraint_template_created(text(template, "/metadata/name"));
     let state = Compliance::Compliant.as_str().to_owned();
     Evaluation {
         status: json!({"created": true}),

@@ -8,8 +8,8 @@ use crate::error::Error;
 use crate::evaluation::Evaluation;
 use crate::paint::Paint;
 use crate::policies::{Definition, Target};
-use crate::print;
 use crate::world::World;
+use crate::{messages, print};
 
 /// How an evaluation is shown.
 #[derive(Clone, Copy, Debug)]
@@ -32,8 +32,9 @@ pub(crate) async fn all(
             (Definition::ConfigurationPolicy(policy), None) => {
                 of_report(world.evaluate(policy, style.length).await, style.paint)
             }
-            // Each of them has been evaluated.
-            (Definition::ConstraintTemplate(_) | Definition::Constraint(_), None) => continue,
+            (Definition::ConstraintTemplate(_) | Definition::Constraint(_), None) => {
+                Err(Error::Evaluate(messages::NOT_AUDITED.to_owned()))
+            }
         });
     }
     Ok(evaluations)

@@ -8,11 +8,6 @@ use reeve_manifests::os_words;
 pub(crate) const ABOUT: &str =
     "Evaluates a ConfigurationPolicy against objects, and changes nothing";
 
-/// The constraint template can be used. The text is that of the framework add-on.
-pub(crate) fn template_created(name: &str) -> String {
-    format!("ConstraintTemplate {name} was created successfully")
-}
-
 /// The template of a constraint is among the policies and cannot be used.
 pub(crate) fn template_invalid(name: &str) -> String {
     format!("its ConstraintTemplate {name} is not valid")

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use reeve_api::ConfigurationPolicy;
 use reeve_api::names::split_api_version;
+use reeve_gatekeeper::enforcement::WARN;
 use reeve_gatekeeper::{CONSTRAINT_GROUP, TEMPLATE_GROUP};
 use reeve_manifests::{Document, documents};
 use serde_json::{Map, Value};
@@ -66,23 +67,21 @@ pub(crate) fn read(sources: &[Source], caller: Caller) -> Result<Policies, Strin
     let all: Vec<Placed<'_>> = sources.iter().flat_map(filled).collect();
     match (all.as_slice(), caller) {
         ([], _) => Err(messages::EMPTY.to_owned()),
-        ([(_, first), ..], Caller::Upstream) => one(first.text, caller),
-        ([(_, only)], Caller::Reeve) if is_policy(only.text) => one(only.text, caller),
+        ([(_, first), ..], Caller::Upstream) => one(from_yaml(first.text)?, caller),
+        ([(_, only)], Caller::Reeve) => {
+            let object = from_yaml(only.text)?;
+            if object["kind"] == "List" || gatekeeper_kind(&object).is_some() {
+                all_of(&all)
+            } else {
+                one(object, caller)
+            }
+        }
         (several, Caller::Reeve) => all_of(several),
     }
 }
 
-/// Whether a document is a policy, or nothing that is known: neither a list nor of Gatekeeper's kinds.
-fn is_policy(document: &str) -> bool {
-    let Ok(object) = from_yaml(document) else {
-        return true;
-    };
-    object["kind"] != "List" && gatekeeper_kind(&object).is_none()
-}
-
-/// Reads a document that must be a policy.
-fn one(document: &str, caller: Caller) -> Result<Policies, String> {
-    let object = from_yaml(document)?;
+/// Reads an object that must be a policy.
+fn one(object: Value, caller: Caller) -> Result<Policies, String> {
     let (api_version, kind) = (any_case(&object, "apiVersion"), any_case(&object, "kind"));
     if api_version != API_VERSION {
         return Err(messages::other_version(&api_version));
@@ -231,14 +230,14 @@ fn gatekeeper_kind(object: &Value) -> Option<fn(Value) -> Definition> {
     }
 }
 
-/// A policy informs: its constraints warn if it says anything about remediation, as the add-on has it.
+/// A policy informs: its constraints warn if it has a remediation action, as the add-on has it.
 fn inform(definition: &mut Definition, policy: &Value) {
     let is_overridden = !text(policy, "/spec/remediationAction").is_empty();
     if let Definition::Constraint(object) = definition
         && is_overridden
         && let Some(spec) = object.get_mut("spec").and_then(Value::as_object_mut)
     {
-        spec.insert("enforcementAction".to_owned(), "warn".into());
+        spec.insert("enforcementAction".to_owned(), WARN.into());
     }
 }
 

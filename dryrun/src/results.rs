@@ -79,7 +79,7 @@ impl Results {
         Ok(())
     }
 
-    /// Says which targets are not compliant.
+    /// Reports which targets are not compliant.
     pub(crate) fn judge(&self, args: &Args, targets: &[Target], outcome: &mut Outcome) {
         match (targets.len(), self.bad.as_slice()) {
             (_, []) => {}

@@ -45,8 +45,9 @@ use reeve_runtime::CancellationToken;
 pub use args::Args;
 use args::Command;
 pub use error::Error;
-pub use gatekeeper_constraint_status_sync::{WebhookValidation, finding::of as constraint_finding};
+pub use gatekeeper_constraint_status_sync::finding::{WebhookValidation, of as constraint_finding};
 pub use metrics::METRICS;
+pub use policy_template_sync::messages::constraint_template_created;
 pub use reporter::Finding;
 
 /// Runs the add-on until `stop`, or until one of its tasks fails; a sub-command until it is done.

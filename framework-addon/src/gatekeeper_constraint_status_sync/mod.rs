@@ -27,7 +27,6 @@ use crate::replica::Replica;
 use crate::reporter::{ComplianceReporter, ReportedTemplate};
 use crate::templates::{self, Identity};
 use error::RelayError;
-pub use finding::WebhookValidation;
 use webhook::Webhook;
 
 /// The controller's name in logs, metrics and events.
