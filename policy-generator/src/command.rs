@@ -107,12 +107,12 @@ pub fn run(arguments: &[String], dir: &Path, environment: Environment) -> Outcom
         let settings = settings(base, flags, environment);
         generate_all(&files, dir, &settings, &mut notices)
     });
-    if environment.caller == Caller::Upstream {
-        for (_, notices) in &mut notices {
-            notices.drop_hints();
-        }
-    }
-    let has_errors = print_notices(&notices, flags.strict, &mut outcome.stderr);
+    let has_errors = print_notices(
+        &notices,
+        flags.strict,
+        environment.caller,
+        &mut outcome.stderr,
+    );
     match generated {
         Ok(_) if has_errors => outcome.code = EXIT_FINDINGS,
         Ok(output) => outcome.stdout = output,
@@ -187,7 +187,12 @@ fn generate(
 }
 
 /// Prints the notices, and returns whether one of them is an error.
-fn print_notices(notices: &[(&str, Notices)], is_strict: bool, stderr: &mut String) -> bool {
+fn print_notices(
+    notices: &[(&str, Notices)],
+    is_strict: bool,
+    caller: Caller,
+    stderr: &mut String,
+) -> bool {
     let mut has_errors = false;
     for (file, notices) in notices {
         for notice in notices.iter() {
@@ -197,6 +202,7 @@ fn print_notices(notices: &[(&str, Notices)], is_strict: bool, stderr: &mut Stri
                     "error"
                 }
                 Level::Warning => "warning",
+                Level::Hint if caller == Caller::Upstream => continue,
                 Level::Hint => "hint",
             };
             let _ = writeln!(stderr, "{}", messages::notice(level, file, &notice.text));

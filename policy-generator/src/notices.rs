@@ -36,10 +36,6 @@ impl Notices {
         }
     }
 
-    pub(crate) fn drop_hints(&mut self) {
-        self.0.retain(|notice| notice.level != Level::Hint);
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Notice> {
         self.0.iter()
     }

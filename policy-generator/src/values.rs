@@ -54,6 +54,11 @@ pub(crate) fn name_of(object: &Map) -> Option<String> {
     text_field(&map_field(object, "metadata")?, "name")
 }
 
+/// `metadata.namespace`, if it is text and not empty.
+pub(crate) fn namespace_of(object: &Map) -> Option<String> {
+    text_field(&map_field(object, "metadata")?, "namespace").filter(|space| !space.is_empty())
+}
+
 /// Sets a field.
 pub(crate) fn set(object: &Map, key: &str, value: impl Into<Value>) {
     object.insert(Key::Str(key.into()), value.into());

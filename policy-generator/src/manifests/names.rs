@@ -188,7 +188,7 @@ impl Reference<'_> {
         Ok(())
     }
 
-    /// The object that had a name. Several are told apart by the prefixes and suffixes that they share with the one that names them.
+    /// The object that had a name. Of several, those are chosen whose prefixes and suffixes match those of the object that names it.
     fn select(
         &self,
         name: &str,

@@ -7,7 +7,7 @@ use reeve_go_compat::value::{Map, Value};
 use crate::error::Error;
 use crate::messages;
 use crate::type_meta::TypeMeta;
-use crate::values::{map_field, maps_field, name_of, set, text_field};
+use crate::values::{map_field, maps_field, name_of, namespace_of, set, text_field};
 
 /// The namespace that an object without one is taken to be in, where something refers to it.
 const DEFAULT: &str = "default";
@@ -62,10 +62,6 @@ impl Referents {
             services: of_kind("Service").collect(),
         }
     }
-}
-
-fn namespace_of(object: &Map) -> Option<String> {
-    text_field(&map_field(object, "metadata")?, "namespace").filter(|space| !space.is_empty())
 }
 
 /// Whether a reference, perhaps without namespace, means one of these.

@@ -3,7 +3,7 @@
 use reeve_go_compat::value::Map;
 
 use crate::type_meta::TypeMeta;
-use crate::values::{map_field, set, text_field, unset};
+use crate::values::{map_field, name_of, namespace_of, set, text_field, unset};
 
 /// The namespace of kinds without namespace: no object of another kind is in it.
 const NO_NAMESPACE: &str = "_non_namespaceable_";
@@ -58,16 +58,11 @@ pub struct Id {
 impl Id {
     /// The identity of an object or a patch.
     pub fn of(object: &Map) -> Self {
-        let metadata = map_field(object, "metadata");
-        let of_metadata = |field| {
-            let metadata = metadata.as_ref()?;
-            text_field(metadata, field)
-        };
         Self {
             api_version: text_field(object, "apiVersion").unwrap_or_default(),
             kind: text_field(object, "kind").unwrap_or_default(),
-            name: of_metadata("name").unwrap_or_default(),
-            namespace: of_metadata("namespace").unwrap_or_default(),
+            name: name_of(object).unwrap_or_default(),
+            namespace: namespace_of(object).unwrap_or_default(),
         }
     }
 
