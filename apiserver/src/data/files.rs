@@ -25,13 +25,15 @@ pub(super) fn root_folder(path: &Path) -> Result<(), DataError> {
     }
 }
 
-/// A folder of Reeve's own, which is made if it does not exist.
+/// A folder of Reeve's own, which is made if it does not exist. Servers that start side by side may ask for the same one.
 pub(super) fn own_folder(path: &Path) -> Result<(), DataError> {
-    if folder_exists(path)? {
-        return Ok(());
-    }
     let made = DirBuilder::new().mode(0o700).create(path);
-    made.map_err(DataError::write(path))
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && folder_exists(path)? => {
+            Ok(())
+        }
+        made => made.map_err(DataError::write(path)),
+    }
 }
 
 /// Whether a folder of Reeve's own exists. A symbolic link or a file in its place is an error.

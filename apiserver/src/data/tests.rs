@@ -119,6 +119,26 @@ fn folder_is_locked_until_last_server_is_dropped() {
     Data::open(folder.path(), DataKind::ApiServer).unwrap();
 }
 
+/// The clusters of a fleet start side by side, and each asks for the folder of all clusters first.
+#[test]
+fn servers_of_a_group_start_side_by_side() {
+    for _ in 0..50 {
+        let folder = tempfile::tempdir().unwrap();
+        let data = Data::open(folder.path(), DataKind::Fleet).unwrap();
+        let start = std::sync::Barrier::new(4);
+        std::thread::scope(|scope| {
+            for name in ["a", "b", "c", "d"] {
+                let (data, start) = (&data, &start);
+                scope.spawn(move || {
+                    start.wait();
+                    data.folder_in("clusters", name).unwrap();
+                });
+            }
+        });
+        assert_eq!(data.names_in("clusters").unwrap(), ["a", "b", "c", "d"]);
+    }
+}
+
 #[test]
 fn keys_survive_a_restart() {
     let folder = tempfile::tempdir().unwrap();
