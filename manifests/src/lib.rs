@@ -8,6 +8,7 @@ mod messages;
 mod object;
 mod parse;
 mod position;
+mod stdin;
 mod walk;
 
 #[cfg(test)]
@@ -17,6 +18,7 @@ pub use error::{ManifestError, ObjectError, os_words};
 pub use object::Object;
 pub use parse::{Document, YamlError, documents, from_yaml};
 pub use position::Position;
+pub use stdin::stdin_bytes;
 pub use walk::{Found, Input, Skipped, files, instead, read, read_stdin_text, read_text};
 
 /// The path that names standard input.

@@ -1,7 +1,6 @@
 //! From paths to objects.
 
 use std::collections::BTreeSet;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
@@ -9,6 +8,7 @@ use serde_json::Value;
 use crate::kustomize::RenderError;
 use crate::object::type_of;
 use crate::parse::{documents, value};
+use crate::stdin::stdin_bytes;
 use crate::{ManifestError, Object, ObjectError, Position, STDIN, kustomize, messages};
 
 /// The names of a kustomization's file.
@@ -108,9 +108,8 @@ pub fn read_stdin_text(text: &str) -> Found {
 
 fn read_path(path: &Path, found: &mut Found) {
     if path == Path::new(STDIN) {
-        let mut bytes = Vec::new();
-        match std::io::stdin().lock().read_to_end(&mut bytes) {
-            Ok(_) => read_bytes(path, bytes, found),
+        match stdin_bytes() {
+            Ok(bytes) => read_bytes(path, bytes, found),
             Err(source) => found.errors.push(unreadable(path, source)),
         }
         return;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use reeve_fleet::{Cluster, Taint};
-use reeve_manifests::{Document, STDIN, YamlError, documents, from_yaml};
+use reeve_manifests::{Document, STDIN, YamlError, documents, from_yaml, stdin_bytes};
 use reeve_report::{Skip, Source};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -96,7 +96,7 @@ pub fn find(paths: &[PathBuf]) -> Suites {
     let mut others = BTreeSet::new();
     for path in paths {
         if path == Path::new(STDIN) {
-            match std::io::read_to_string(std::io::stdin().lock()) {
+            match stdin_bytes().and_then(|bytes| std::io::read_to_string(&*bytes)) {
                 Ok(text) => {
                     if !read_text(path, &text, &mut found) {
                         found.stdin = Some(text);

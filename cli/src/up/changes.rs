@@ -8,6 +8,9 @@ use kube::api::{Api, DeleteParams, DynamicObject};
 use reeve_fleet::Target;
 use reeve_manifests::Object;
 use reeve_runtime::discovery::{Discovery, group_version_kind};
+use reeve_runtime::object::{error_chain, not_found_as_none, status_message};
+
+use super::messages;
 
 /// The files of inputs with their times.
 pub(crate) type Stamps = BTreeSet<(PathBuf, Option<SystemTime>, u64)>;
@@ -26,39 +29,70 @@ pub(crate) fn stamps(paths: &[PathBuf]) -> Stamps {
     stamps
 }
 
-/// Deletes the objects that inputs no longer have. Returns how many were deleted.
-pub(super) async fn delete_gone(target: &Target, before: &[Object], after: &[Object]) -> usize {
-    let key = |object: &Object| {
-        (
-            object.api_version.clone(),
-            object.kind.clone(),
-            object.namespace.clone(),
-            object.name.clone(),
-        )
-    };
+/// The objects that inputs no longer have.
+pub(super) fn gone(before: &[Object], after: &[Object]) -> Vec<Object> {
     let kept: BTreeSet<_> = after.iter().map(key).collect();
+    let gone = before.iter().filter(|object| !kept.contains(&key(object)));
+    gone.cloned().collect()
+}
+
+fn key(object: &Object) -> (&str, &str, Option<&str>, &str) {
+    (
+        &object.api_version,
+        &object.kind,
+        object.namespace.as_deref(),
+        &object.name,
+    )
+}
+
+/// What became of objects that inputs no longer have.
+#[derive(Default)]
+pub(super) struct Deletions {
+    /// How many were deleted.
+    pub(super) deleted: usize,
+    /// Those that are still to be deleted.
+    pub(super) left: Vec<Object>,
+    /// Why the deletions failed, a line each.
+    pub(super) errors: Vec<String>,
+}
+
+/// Deletes objects. One that is no longer there, or whose kind is not, needs no deletion.
+pub(super) async fn delete(target: &Target, objects: Vec<Object>) -> Deletions {
     let discovery = Discovery::new(target.client.clone());
-    let mut deleted = 0;
-    for object in before.iter().filter(|object| !kept.contains(&key(object))) {
-        let kind = group_version_kind(&object.api_version, &object.kind);
-        let Ok(served) = discovery.find(&kind).await else {
-            continue;
-        };
-        let api: Api<DynamicObject> = if served.namespaced {
-            let namespace = object.namespace.as_ref().unwrap_or(&target.namespace);
-            Api::namespaced_with(target.client.clone(), namespace, &served.resource)
-        } else {
-            Api::all_with(target.client.clone(), &served.resource)
-        };
-        if api
-            .delete(&object.name, &DeleteParams::default())
-            .await
-            .is_ok()
-        {
-            deleted += 1;
+    let mut deletions = Deletions::default();
+    for object in objects {
+        match delete_one(target, &discovery, &object).await {
+            Ok(is_deleted) => deletions.deleted += usize::from(is_deleted),
+            Err(why) => {
+                let why = messages::not_deleted(&object.kind, &object.name, &why);
+                deletions.errors.push(why);
+                deletions.left.push(object);
+            }
         }
     }
-    deleted
+    deletions
+}
+
+async fn delete_one(
+    target: &Target,
+    discovery: &Discovery,
+    object: &Object,
+) -> Result<bool, String> {
+    let kind = group_version_kind(&object.api_version, &object.kind);
+    let served = match discovery.find(&kind).await {
+        Ok(served) => served,
+        Err(error) if error.is_absent() => return Ok(false),
+        Err(error) => return Err(error_chain(&error)),
+    };
+    let api: Api<DynamicObject> = if served.namespaced {
+        let namespace = object.namespace.as_ref().unwrap_or(&target.namespace);
+        Api::namespaced_with(target.client.clone(), namespace, &served.resource)
+    } else {
+        Api::all_with(target.client.clone(), &served.resource)
+    };
+    let deleted = api.delete(&object.name, &DeleteParams::default()).await;
+    let deleted = not_found_as_none(deleted).map_err(|error| status_message(&error))?;
+    Ok(deleted.is_some())
 }
 
 /// The paths of kustomizations and files that can change. Standard input cannot.

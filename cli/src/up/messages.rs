@@ -60,6 +60,11 @@ pub(super) fn changed(applied: usize, deleted: usize) -> String {
     )
 }
 
+/// An object that inputs no longer have is still on the hub.
+pub(super) fn not_deleted(kind: &str, name: &str, why: &str) -> String {
+    format!("{kind} {name} cannot be deleted: {why}")
+}
+
 /// An argument names a cluster that is not there.
 pub(super) fn no_cluster(argument: &str, name: &str, known: &str) -> String {
     format!("{argument}: no cluster {name:?}: there are {known}")

@@ -11,6 +11,7 @@ use reeve_manifests::Object;
 use reeve_report::{Entry, Reason, Report, Source, State, made_namespaces, print, table};
 use reeve_runtime::CancellationToken;
 
+use super::changes::Deletions;
 use super::clusters::Planned;
 use super::screen::Screen;
 use super::verdict::{GRACE, Question, Verdict, Wait, waiting};
@@ -257,6 +258,18 @@ impl<'a> Session<'a> {
         Ok(code)
     }
 
+    /// Deletes what the input no longer has, if all of it could be read: a file that is half written keeps what it held.
+    async fn delete_gone(&self, read: &Objects) -> Deletions {
+        let gone = changes::gone(&self.read.hub, &read.hub);
+        if !read.errors.is_empty() {
+            return Deletions {
+                left: gone,
+                ..Deletions::default()
+            };
+        }
+        changes::delete(&Target::hub(self.fleet.hub.client()), gone).await
+    }
+
     /// Applies the changed input. What is wrong with it is said, and the fleet goes on.
     async fn reload(&mut self) -> Result<()> {
         let read = self.args.input.read();
@@ -264,11 +277,12 @@ impl<'a> Session<'a> {
             self.say(&format!("! {error}"));
         }
         if !read.errors.is_empty() && !self.args.keep_going {
-            // A file that is half written must not delete what it held.
             return Ok(());
         }
-        let hub = Target::hub(self.fleet.hub.client());
-        let deleted = changes::delete_gone(&hub, &self.read.hub, &read.hub).await;
+        let deletions = self.delete_gone(&read).await;
+        for error in &deletions.errors {
+            self.say(&format!("! {error}"));
+        }
         let mut done = SetUp::default();
         let unbound = self.args.input.unbound();
         let applied = self.fleet.apply_to_hub(&read.hub, unbound, &mut done);
@@ -277,11 +291,12 @@ impl<'a> Session<'a> {
         for error in &done.errors {
             self.say(&format!("! {error}"));
         }
-        self.say(&messages::changed(done.applied, deleted));
+        self.say(&messages::changed(done.applied, deletions.deleted));
         if !done.bound.is_empty() {
             self.note(reeve_report::bound(done.bound.len(), BIND_UNBOUND));
         }
         self.read = read;
+        self.read.hub.extend(deletions.left);
         let results = std::mem::take(&mut self.results);
         self.results = results.with_sources(sources(&self.read.hub));
         Ok(())
