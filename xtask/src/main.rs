@@ -171,7 +171,6 @@ fn main() -> Result<()> {
             if !embedded {
                 run::cargo(&["xtask", "check"])?;
             }
-            run::cargo(&["build", "--bin", "reeve"])?;
             test::run(match (embedded, both) {
                 (true, _) => test::Which::Embedded,
                 (_, true) => test::Which::Both,
