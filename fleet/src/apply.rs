@@ -99,6 +99,17 @@ impl Target {
             namespace: "default".to_owned(),
         }
     }
+
+    /// The objects of a kind, of a namespaced one those in a namespace: absent, the one of objects that name none.
+    pub fn api(&self, kind: &ServedKind, namespace: Option<&str>) -> Api<DynamicObject> {
+        let client = self.client.clone();
+        if kind.namespaced {
+            let namespace = namespace.unwrap_or(&self.namespace);
+            Api::namespaced_with(client, namespace, &kind.resource)
+        } else {
+            Api::all_with(client, &kind.resource)
+        }
+    }
 }
 
 /// What became of objects.
@@ -223,7 +234,7 @@ async fn apply_one(
 ) -> Result<Option<String>, ApplyError> {
     let served_kind = served_kind(target, discovery, object).await?;
     let mut made = None;
-    let api: Api<DynamicObject> = if served_kind.namespaced {
+    if served_kind.namespaced {
         let namespace = object.namespace.as_ref().unwrap_or(&target.namespace);
         if known.insert(namespace.clone()) && make_namespace(target, namespace).await {
             made = Some(namespace.clone());
@@ -231,10 +242,8 @@ async fn apply_one(
         if object.is("", "Pod") {
             wait_for_service_account(target, namespace).await;
         }
-        Api::namespaced_with(target.client.clone(), namespace, &served_kind.resource)
-    } else {
-        Api::all_with(target.client.clone(), &served_kind.resource)
-    };
+    }
+    let api = target.api(&served_kind, object.namespace.as_deref());
     let mut value = object.value.clone();
     clean(&mut value, served_kind.namespaced);
     let how = PatchParams::apply(MANAGER).force();

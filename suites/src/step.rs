@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use kube::api::DeleteParams;
 use reeve_manifests::{Input, Object, Position};
 use reeve_runtime::object::status_message;
+use reeve_runtime::writes;
 use serde_json::{Map, Value, json};
 
 use crate::spec::{Patch, Reference, Step};
@@ -111,6 +112,6 @@ async fn delete(world: &World<'_>, one: &Reference) -> Result<(), String> {
     let api = world
         .api(cluster, &one.api_version, &one.kind, namespace)
         .await?;
-    let deleted = api.delete(&one.name, &DeleteParams::default()).await;
-    deleted.map(|_| ()).map_err(|error| status_message(&error))
+    let deleted = writes::delete(&api, &one.name, &DeleteParams::default()).await;
+    deleted.map_err(|error| status_message(&error))
 }

@@ -209,12 +209,7 @@ impl World<'_> {
             let of = &target.name;
             format!("no matches for kind {kind:?} in version {api_version:?} on {of}")
         })?;
-        Ok(if served.namespaced {
-            let namespace = namespace.unwrap_or(&target.namespace);
-            Api::namespaced_with(target.client, namespace, &served.resource)
-        } else {
-            Api::all_with(target.client, &served.resource)
-        })
+        Ok(target.api(&served, namespace))
     }
 
     /// Reads a path of a server.

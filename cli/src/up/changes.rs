@@ -4,11 +4,12 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use kube::api::{Api, DeleteParams, DynamicObject};
+use kube::api::DeleteParams;
 use reeve_fleet::Target;
 use reeve_manifests::Object;
 use reeve_runtime::discovery::{Discovery, group_version_kind};
 use reeve_runtime::object::{error_chain, not_found_as_none, status_message};
+use reeve_runtime::writes;
 
 use super::messages;
 
@@ -84,13 +85,8 @@ async fn delete_one(
         Err(error) if error.is_absent() => return Ok(false),
         Err(error) => return Err(error_chain(&error)),
     };
-    let api: Api<DynamicObject> = if served.namespaced {
-        let namespace = object.namespace.as_ref().unwrap_or(&target.namespace);
-        Api::namespaced_with(target.client.clone(), namespace, &served.resource)
-    } else {
-        Api::all_with(target.client.clone(), &served.resource)
-    };
-    let deleted = api.delete(&object.name, &DeleteParams::default()).await;
+    let api = target.api(&served, object.namespace.as_deref());
+    let deleted = writes::delete(&api, &object.name, &DeleteParams::default()).await;
     let deleted = not_found_as_none(deleted).map_err(|error| status_message(&error))?;
     Ok(deleted.is_some())
 }
