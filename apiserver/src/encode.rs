@@ -11,6 +11,7 @@ use crate::json;
 use crate::kinds::{Kind, api_version};
 use crate::meta;
 use crate::request::accept::{Encoding, Form, RowObject, Shape};
+use crate::status_error::StatusError;
 use crate::stored::{Key, Stored};
 use crate::table;
 
@@ -54,13 +55,62 @@ pub(crate) fn sent(kind: &Kind, stored: &Stored) -> Bytes {
     )
 }
 
+/// Why a list is not sent in this shape.
+pub(crate) fn refused_list(kind: &Kind, shape: Shape) -> Option<StatusError> {
+    let go_type = || match kind.custom {
+        None => go_type(kind, &kind.list_kind),
+        Some(_) => "*unstructured.UnstructuredList".to_owned(),
+    };
+    (shape == Shape::Metadata).then(|| {
+        not_acceptable(format!(
+            "you requested PartialObjectMetadata, \
+             but the requested object is a list ({})",
+            go_type()
+        ))
+    })
+}
+
+/// Why an object is not sent in this shape.
+pub(crate) fn refused_object(kind: &Kind, shape: Shape, object: &Value) -> Option<StatusError> {
+    let go_type = || match kind.custom {
+        None => go_type(kind, &kind.kind),
+        Some(_) => "*unstructured.Unstructured".to_owned(),
+    };
+    (shape == Shape::MetadataList && !is_status(object)).then(|| {
+        not_acceptable(format!(
+            "you requested PartialObjectMetadataList, \
+             but the requested object is not a list ({})",
+            go_type()
+        ))
+    })
+}
+
+/// A type of a kube-apiserver, by whose name its messages call an object.
+fn go_type(kind: &Kind, name: &str) -> String {
+    let group = kind.group.split('.').next().unwrap_or_default();
+    let package = if group.is_empty() { "core" } else { group };
+    format!("*{package}.{name}")
+}
+
+fn not_acceptable(message: String) -> StatusError {
+    StatusError {
+        code: 406,
+        reason: "NotAcceptable".into(),
+        message,
+        details: None,
+    }
+}
+
+fn is_status(object: &Value) -> bool {
+    object.get("kind").and_then(Value::as_str) == Some("Status")
+}
+
 /// An object in the form that was asked for.
 pub(crate) fn object(kind: &Kind, form: Form, object: &Value) -> Value {
-    let is_status = object.get("kind").and_then(Value::as_str) == Some("Status");
     match form.shape {
-        _ if is_status => object.clone(),
+        _ if is_status(object) => object.clone(),
         Shape::Whole => object.clone(),
-        Shape::Metadata => meta::partial_object(object),
+        Shape::Metadata | Shape::MetadataList => meta::partial_object(object),
         Shape::Table => {
             let mut plain = object.clone();
             meta::strip_type(&mut plain);
@@ -113,7 +163,7 @@ pub(crate) fn list(kind: &Kind, form: Form, listed: &ObjectList) -> Bytes {
                 .collect();
             Bytes::from(table.to_string())
         }
-        Shape::Metadata => {
+        Shape::Metadata | Shape::MetadataList => {
             let items: Vec<Value> = objects
                 .map(|stored| meta::partial_object(&stored.value()))
                 .collect();

@@ -423,6 +423,14 @@ impl HttpRequest {
 }
 
 fn replied(kind: &Kind, form: Form, reply: Reply, warnings: &[String]) -> Response<Body> {
+    let failure = match &reply {
+        Reply::Object(_, object) => encode::refused_object(kind, form.shape, object),
+        Reply::List(_) => encode::refused_list(kind, form.shape),
+        Reply::Lines(_) => None,
+    };
+    if let Some(failure) = failure {
+        return refused(form, &failure, warnings);
+    }
     match reply {
         Reply::Object(code, object) => {
             let object = encode::object(kind, form, &object);

@@ -235,7 +235,7 @@ impl Watch {
     fn line(&mut self, event: &str, stored: &Stored) -> Bytes {
         let object = match self.form.shape {
             Shape::Whole => crate::encode::sent(&self.kind, stored),
-            Shape::Metadata => {
+            Shape::Metadata | Shape::MetadataList => {
                 Bytes::from(crate::meta::partial_object(&stored.value()).to_string())
             }
             Shape::Table => {
@@ -254,7 +254,7 @@ impl Watch {
             metadata["annotations"] = json!({ "k8s.io/initial-events-end": "true" });
         }
         let (kind, api_version) = match self.form.shape {
-            Shape::Metadata => (
+            Shape::Metadata | Shape::MetadataList => (
                 "PartialObjectMetadata".to_owned(),
                 "meta.k8s.io/v1".to_owned(),
             ),

@@ -11,8 +11,10 @@ pub enum Shape {
     /// Nothing: whole objects.
     #[default]
     Whole,
-    /// Their metadata.
+    /// The metadata of one.
     Metadata,
+    /// A list of their metadata.
+    MetadataList,
     /// Rows of a table.
     Table,
 }
@@ -94,7 +96,8 @@ pub fn form(headers: &HeaderMap) -> Result<Form, StatusError> {
         let shape = match clause.parameter("as") {
             "" => Shape::Whole,
             "Table" if of_meta => Shape::Table,
-            "PartialObjectMetadata" | "PartialObjectMetadataList" if of_meta => Shape::Metadata,
+            "PartialObjectMetadata" if of_meta => Shape::Metadata,
+            "PartialObjectMetadataList" if of_meta => Shape::MetadataList,
             _ => continue,
         };
         return Ok(Form {
