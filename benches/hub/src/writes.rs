@@ -4,7 +4,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use reeve_api::Policy;
 use reeve_benches_measuring::{Observed, print_latencies, servers_cpu};
+use reeve_runtime::writes;
 use reeve_testkit::Plane;
 use serde_json::{Value, json};
 
@@ -19,16 +21,18 @@ enum Method {
     Update,
     MergePatch,
     JsonPatchOfAll,
+    JsonPatchForMetadata,
     JsonPatchOfAllTested,
     JsonPatchOfOne,
     Apply,
 }
 
 impl Method {
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Update,
         Self::MergePatch,
         Self::JsonPatchOfAll,
+        Self::JsonPatchForMetadata,
         Self::JsonPatchOfAllTested,
         Self::JsonPatchOfOne,
         Self::Apply,
@@ -39,6 +43,7 @@ impl Method {
             Self::Update => "update",
             Self::MergePatch => "merge patch",
             Self::JsonPatchOfAll => "JSON patch of the list",
+            Self::JsonPatchForMetadata => "JSON patch of the list, answered with metadata",
             Self::JsonPatchOfAllTested => "JSON patch of the list, UID tested",
             Self::JsonPatchOfOne => "JSON patch of one entry, UID tested",
             Self::Apply => "server-side apply",
@@ -148,6 +153,11 @@ async fn write(
                 .await?);
         }
         Method::JsonPatchOfAll => json_patch(json!([all]))?,
+        Method::JsonPatchForMetadata => {
+            let (client, key) = (api.clone().into_client(), (ROOTS, POLICY));
+            writes::json_patch_status::<Policy>(&client, key, &json!([all])).await?;
+            return Ok(policy);
+        }
         Method::JsonPatchOfAllTested => json_patch(json!([test, all]))?,
         Method::JsonPatchOfOne => {
             let number = (changes - 1) % clusters;
