@@ -20,6 +20,15 @@ const MANY_CLUSTERS: u32 = 300;
 const MOST_CLUSTERS: u32 = 10_000;
 /// ... once in this time.
 const LONGEST_CONTINUOUS_WINDOW: Duration = Duration::from_secs(5);
+/// Changes are continuous if there are this many of them before a write, ...
+const FEWEST_CHANGES: u64 = 2;
+/// ... and this many more for each second since the one before it: fewer are not worth waiting for.
+const FEWEST_CHANGES_PER_SECOND: u64 = 2;
+/// Each write lists all clusters of its root policy, so what statuses cost the propagator and the API server is the number of
+/// clusters written. All root policies under continuous change together are written with about this many in a second, ...
+const CLUSTERS_PER_SECOND: u32 = 4_000;
+/// ... unless one would have to wait for longer than this.
+const LONGEST_SHARED_WINDOW: Duration = Duration::from_secs(10);
 
 /// The window of a status with this number of clusters, after a change that follows a quiet time.
 pub fn window_length(clusters: usize) -> Duration {
@@ -28,7 +37,7 @@ pub fn window_length(clusters: usize) -> Duration {
     window_length.clamp(WINDOW, LONGEST_WINDOW)
 }
 
-/// The window of a status with this number of clusters that changes without a pause.
+/// The window of a status with this number of clusters that changes without a pause, however few others do.
 fn continuous_window_length(clusters: usize) -> Duration {
     let shortest = window_length(clusters);
     let clusters = u32::try_from(clusters).unwrap_or(u32::MAX);
@@ -42,13 +51,69 @@ fn continuous_window_length(clusters: usize) -> Duration {
     length.max(shortest)
 }
 
+/// The window of each status that changes without a pause, of which all together have this number of clusters.
+fn shared_window_length(clusters: usize) -> Duration {
+    let clusters = u32::try_from(clusters).unwrap_or(u32::MAX);
+    let length = Duration::from_secs(1).saturating_mul(clusters) / CLUSTERS_PER_SECOND;
+    length.min(LONGEST_SHARED_WINDOW)
+}
+
 /// When the status of a root policy may be written next. The window is short after a quiet time, and doubles with each
 /// write under continuous change: a single change is visible at once, and ten thousand are not ten thousand writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StatusWindow {
     window: Window,
-    /// The time of the last write, and the length of the window after it.
-    last: Option<(Instant, Duration)>,
+    last: Option<LastWrite>,
+}
+
+/// The size of a status that is written.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct StatusSize {
+    /// The number of its clusters.
+    pub clusters: usize,
+    /// How often the compliance of one of them had changed until then.
+    pub changes: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct LastWrite {
+    at: Instant,
+    /// The length of the window after it.
+    length: Duration,
+    size: StatusSize,
+    pace: Pace,
+}
+
+/// How soon a write follows the last one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pace {
+    /// After a quiet time.
+    Quiet,
+    /// So soon that the window grows, as far as this status alone needs it.
+    Repeated,
+    /// As soon as the window allowed, with many changes.
+    Continuous,
+}
+
+impl LastWrite {
+    /// The pace of a write at the end of the window, or soon after it.
+    fn pace(&self, now: Instant, changes: u64) -> Pace {
+        let gap = now.duration_since(self.at);
+        let changes = changes.saturating_sub(self.size.changes);
+        let fewest = FEWEST_CHANGES + FEWEST_CHANGES_PER_SECOND * gap.as_secs();
+        if self.is_pressed(now) && changes >= fewest {
+            Pace::Continuous
+        } else if self.is_pressed(now) || gap <= continuous_window_length(self.size.clusters) * 2 {
+            Pace::Repeated
+        } else {
+            Pace::Quiet
+        }
+    }
+
+    /// Whether a write now would be one at the end of the window, or soon after it.
+    fn is_pressed(&self, now: Instant) -> bool {
+        now.duration_since(self.at) <= self.length + self.length / 4
+    }
 }
 
 impl StatusWindow {
@@ -57,26 +122,44 @@ impl StatusWindow {
         self.window.wait(now)
     }
 
-    /// The state after a write of a status with this number of clusters.
+    /// The number of clusters of the status, if it changes continuously; 0 if not.
+    pub fn changing_clusters(&self, now: Instant) -> usize {
+        let changing = |last: &&LastWrite| last.pace == Pace::Continuous && last.is_pressed(now);
+        let last = self.last.as_ref().filter(changing);
+        last.map_or(0, |last| last.size.clusters)
+    }
+
+    /// The state after a write of a status of this size, while others change continuously that have `other_clusters` together.
     #[must_use]
-    pub fn written(self, now: Instant, clusters: usize) -> Self {
-        let longest = continuous_window_length(clusters);
-        let continuous = self
-            .last
-            .filter(|(at, _)| now.duration_since(*at) <= longest * 2);
-        let length = match continuous {
-            Some((_, length)) => (length * 2).min(longest),
-            None => window_length(clusters),
+    pub fn written(self, now: Instant, size: StatusSize, other_clusters: usize) -> Self {
+        let pace = |last: LastWrite| last.pace(now, size.changes);
+        let pace = self.last.map_or(Pace::Quiet, pace);
+        let doubled = self.last.map_or(Duration::ZERO, |last| last.length * 2);
+        let alone = continuous_window_length(size.clusters);
+        let length = match pace {
+            Pace::Quiet => window_length(size.clusters),
+            Pace::Repeated => doubled.min(alone),
+            Pace::Continuous => {
+                let together = size.clusters.saturating_add(other_clusters);
+                doubled.min(alone.max(shared_window_length(together)))
+            }
         };
         Self {
             window: Window::written(now, length),
-            last: Some((now, length)),
+            last: Some(LastWrite {
+                at: now,
+                length,
+                size,
+                pace,
+            }),
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rstest::rstest;
+
     use super::*;
 
     #[test]
@@ -99,37 +182,100 @@ mod tests {
         );
     }
 
-    /// The writes of a status that changes at these times, in milliseconds.
-    fn writes(clusters: usize, changes: impl IntoIterator<Item = u64>) -> Vec<u64> {
+    /// The writes of some equal statuses that change at these times, in milliseconds: each status with each change.
+    fn writes_of(
+        count: usize,
+        clusters: usize,
+        changes: impl IntoIterator<Item = u64>,
+    ) -> Vec<Vec<u64>> {
         let start = Instant::now();
-        let mut window = StatusWindow::default();
-        let mut writes: Vec<u64> = Vec::new();
-        for change in changes {
-            if writes.last().is_some_and(|write| *write >= change) {
-                continue;
+        let millis = |at: Instant| u64::try_from((at - start).as_millis()).unwrap_or(u64::MAX);
+        let mut windows = vec![StatusWindow::default(); count];
+        let mut writes: Vec<Vec<u64>> = vec![Vec::new(); count];
+        let changes: Vec<u64> = changes.into_iter().collect();
+        for change in &changes {
+            for place in 0..count {
+                if writes[place].last().is_some_and(|write| write >= change) {
+                    continue;
+                }
+                let now = start + Duration::from_millis(*change);
+                let at = now + windows[place].wait(now).unwrap_or_default();
+                let others = windows.iter().enumerate();
+                let others = others.filter(|(other, _)| *other != place);
+                let others = others.map(|(_, other)| other.changing_clusters(now)).sum();
+                let until = changes.partition_point(|change| *change <= millis(at));
+                let size = StatusSize {
+                    clusters,
+                    changes: u64::try_from(until).unwrap(),
+                };
+                windows[place] = windows[place].written(at, size, others);
+                writes[place].push(millis(at));
             }
-            let now = start + Duration::from_millis(change);
-            let at = now + window.wait(now).unwrap_or_default();
-            window = window.written(at, clusters);
-            writes.push(u64::try_from((at - start).as_millis()).unwrap_or(u64::MAX));
         }
         writes
+    }
+
+    fn writes(clusters: usize, changes: impl IntoIterator<Item = u64>) -> Vec<u64> {
+        writes_of(1, clusters, changes).remove(0)
+    }
+
+    fn gaps(writes: &[u64]) -> Vec<u64> {
+        writes.windows(2).map(|two| two[1] - two[0]).collect()
     }
 
     #[test]
     fn changes_apart_are_written_at_once() {
         let changes = [0, 2_500, 5_000, 9_000];
         assert_eq!(writes(300, changes), changes);
+        for of_one in writes_of(50, 300, changes) {
+            assert_eq!(of_one, changes, "others change as often");
+        }
     }
 
     #[test]
     fn continuous_changes_are_written_once_a_second() {
         let writes = writes(300, (0..20_000).step_by(10));
         assert_eq!(writes.first(), Some(&0));
-        let gaps: Vec<u64> = writes.windows(2).map(|two| two[1] - two[0]).collect();
+        let gaps = gaps(&writes);
         assert_eq!(gaps[..4], [50, 100, 200, 400]);
         assert!(gaps[5..].iter().all(|gap| *gap >= 1_000), "{gaps:?}");
         assert!(writes.len() < 26, "{writes:?}");
+    }
+
+    #[test]
+    fn ten_statuses_of_three_hundred_clusters_share_what_is_written_without_waiting_longer() {
+        for of_one in writes_of(10, 300, (0..20_000).step_by(10)) {
+            let gaps = gaps(&of_one);
+            let mut settled = gaps[6..].iter();
+            assert!(settled.all(|gap| (1_000..1_020).contains(gap)), "{gaps:?}");
+        }
+    }
+
+    #[rstest]
+    #[case::of_twenty_with_a_thousand_clusters(20, 1_000, 5_000)]
+    #[case::up_to_the_longest(20, 10_000, 10_000)]
+    fn many_large_statuses_wait_longer(
+        #[case] count: usize,
+        #[case] clusters: usize,
+        #[case] expected: u64,
+    ) {
+        for of_one in writes_of(count, clusters, (0..120_000).step_by(100)) {
+            let gaps = gaps(&of_one);
+            let mut settled = gaps[gaps.len() - 5..].iter();
+            assert!(settled.all(|gap| gap.abs_diff(expected) <= 100), "{gaps:?}");
+        }
+    }
+
+    /// Twenty statuses of a thousand clusters change all the time for a minute. Then each changes once in 2.5 s.
+    #[test]
+    fn single_changes_are_written_at_once_again_after_continuous_ones() {
+        let storm = (0..60_000).step_by(100);
+        let after = (70_000..100_000).step_by(2_500);
+        for of_one in writes_of(20, 1_000, storm.chain(after.clone())) {
+            let at_once: Vec<u64> = after.clone().skip(1).collect();
+            let last = &of_one[of_one.len() - at_once.len()..];
+            assert_eq!(last, at_once, "{of_one:?}");
+        }
     }
 
     #[test]

@@ -224,6 +224,11 @@ impl HubCache {
         self.index.read().summary(root)
     }
 
+    /// How often the compliance of a replica of a root policy has changed.
+    pub fn compliance_changes(&self, root: &RootPolicyName) -> u64 {
+        self.index.read().compliance_changes(root)
+    }
+
     /// The state of each policy of a set, in the order in which the set lists them.
     pub fn set_members(&self, set: &ObjectKey, policies: &[String]) -> Vec<(String, SetMember)> {
         // The lock is taken for each policy separately, because aggregating ten thousand clusters takes long and watch events

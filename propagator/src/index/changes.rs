@@ -212,7 +212,7 @@ impl Index {
         let with_replica = self
             .replicas
             .iter()
-            .filter(|(_, clusters)| clusters.contains_key(name));
+            .filter(|(_, replicas)| replicas.compliances.contains_key(name));
         for (root, _) in with_replica {
             dirty.pairs.insert(Pair {
                 root: root.clone(),
@@ -226,18 +226,21 @@ impl Index {
     // The outer option is whether it exists, the inner one whether its compliance is known.
     #[allow(clippy::option_option)]
     pub fn set_replica(&mut self, pair: &Pair, new: Option<Option<Compliance>>) -> Dirty {
-        let clusters = self.replicas.entry(pair.root.clone()).or_default();
+        let replicas = self.replicas.entry(pair.root.clone()).or_default();
+        let compliances = &mut replicas.compliances;
         let old = match new {
-            Some(compliance) => clusters.insert(pair.cluster.clone(), compliance),
-            None => clusters.remove(&pair.cluster),
+            Some(compliance) => compliances.insert(pair.cluster.clone(), compliance),
+            None => compliances.remove(&pair.cluster),
         };
-        if clusters.is_empty() {
+        let has_changed = old.flatten() != new.flatten();
+        replicas.changes += u64::from(has_changed);
+        if replicas.compliances.is_empty() {
             self.replicas.remove(&pair.root);
         }
         let mut dirty = Dirty::default();
         // A status shows a replica without compliance and none alike. Looking at all clusters of a root policy for each replica that
         // is created would cost more than creating it.
-        if old.flatten() != new.flatten() {
+        if has_changed {
             dirty.roots.insert(pair.root.clone());
         }
         self.with_listing_sets(dirty)

@@ -43,8 +43,17 @@ pub struct Index {
     clusters: HashMap<PlacementName, BTreeMap<String, usize>>,
     placements: HashSet<PlacementName>,
     managed_clusters: HashSet<String>,
-    /// The clusters that hold a replica of each root policy, with its compliance.
-    replicas: HashMap<RootPolicyName, BTreeMap<String, Option<Compliance>>>,
+    /// The replicas of each root policy.
+    replicas: HashMap<RootPolicyName, Replicas>,
+}
+
+/// The replicas of a root policy.
+#[derive(Clone, Debug, Default)]
+struct Replicas {
+    /// The clusters that hold one, with its compliance.
+    compliances: BTreeMap<String, Option<Compliance>>,
+    /// How often the compliance of one has changed.
+    changes: u64,
 }
 
 /// How a policy is placed on a cluster.
@@ -85,7 +94,15 @@ impl Index {
 
     /// The clusters that hold a replica of a root policy.
     pub fn replica_clusters(&self, root: &RootPolicyName) -> impl Iterator<Item = &String> {
-        self.replicas.get(root).into_iter().flat_map(BTreeMap::keys)
+        let replicas = self.replicas.get(root).into_iter();
+        replicas.flat_map(|replicas| replicas.compliances.keys())
+    }
+
+    /// How often the compliance of a replica of a root policy has changed, since there were none.
+    pub fn compliance_changes(&self, root: &RootPolicyName) -> u64 {
+        self.replicas
+            .get(root)
+            .map_or(0, |replicas| replicas.changes)
     }
 
     /// The placement of a policy on a cluster; `None` if it is not placed there. Restricted bindings place nothing by

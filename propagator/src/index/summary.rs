@@ -72,9 +72,9 @@ impl Index {
                 summary.placements.push(entry);
             }
         }
-        let compliances = self.replicas.get(root);
+        let replicas = self.replicas.get(root);
         for (cluster, entry) in &mut summary.clusters {
-            let compliance = compliances.and_then(|compliances| compliances.get(cluster));
+            let compliance = replicas.and_then(|replicas| replicas.compliances.get(cluster));
             entry.compliance = compliance.copied().flatten();
             if let Some(excluding) = excluding.get(cluster) {
                 let bindings = selecting.get(cluster).into_iter().flatten();

@@ -31,7 +31,7 @@ use crate::replicated_policy::decide::{self as replica, ReplicaDecision};
 use crate::replicated_policy::{object_reference, observe};
 use crate::root::CachedRoot;
 use crate::shards::{ShardedReconciler, object_shard_key};
-use crate::status_window::StatusWindow;
+use crate::status_window::{StatusSize, StatusWindow};
 use decide::{CurrentStatus, RootAction, RootLocation};
 
 /// The delay before a policy is requeued of which it is not known whether it may be deleted.
@@ -103,6 +103,8 @@ impl ShardedReconciler for RootPolicyStatusReconciler {
             return Ok(Action::RequeueAfter(wait));
         }
         let start = Instant::now();
+        // Before the summary, so that what changes meanwhile counts for the next write.
+        let changes = self.hub.compliance_changes(&root);
         let summary = self.hub.placement_summary(&root);
         let current = self.current_status(&root, &cached);
         let next = match decide::root(&current, location, summary) {
@@ -117,17 +119,20 @@ impl ShardedReconciler for RootPolicyStatusReconciler {
             }
             RootAction::Write(mut status) => {
                 set_transition_time(&mut status, policy);
-                let clusters = status.status.as_ref().map_or(0, Vec::len);
+                let size = StatusSize {
+                    clusters: status.status.as_ref().map_or(0, Vec::len),
+                    changes,
+                };
                 let written = self.write_status(&root, &cached, &status).await;
                 let omission = condition_message(&status);
                 if let Some(note) = &omission {
                     self.emit_once(&root, policy, "omission", note, true);
                 }
-                if let Some(state) = self.states.lock().get_mut(&root) {
-                    state.window = state.window.written(Instant::now(), clusters);
-                    if written.is_ok() {
-                        state.written_omission = omission;
-                    }
+                self.open_window(&root, size);
+                if written.is_ok()
+                    && let Some(state) = self.states.lock().get_mut(&root)
+                {
+                    state.written_omission = omission;
                 }
                 written
             }
@@ -154,6 +159,18 @@ impl RootPolicyStatusReconciler {
             digest: cached.status,
             omission: cached_omission.or_else(written_omission),
             length_without_status: cached.length_without_status,
+        }
+    }
+
+    /// Opens the window after a write of a status of this size.
+    fn open_window(&self, root: &RootPolicyName, size: StatusSize) {
+        let now = Instant::now();
+        let mut states = self.states.lock();
+        let others = states.iter().filter(|(other, _)| *other != root);
+        let others = others.map(|(_, state)| state.window.changing_clusters(now));
+        let others = others.sum();
+        if let Some(state) = states.get_mut(root) {
+            state.window = state.window.written(now, size, others);
         }
     }
 

@@ -200,6 +200,7 @@ fn prop_149_json_patch_results_in_what_the_merge_patch_does(
     let patch = publish::json_patch(&current, &desired);
     assert_eq!(patch.is_some(), has_json_patch);
     if let Some(patch) = patch {
+        let patch: json_patch::Patch = serde_json::from_value(json!(patch)).unwrap();
         json_patch::patch(&mut patched, &patch).unwrap();
         assert_eq!(patched, merged);
     }
