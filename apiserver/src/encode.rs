@@ -55,62 +55,34 @@ pub(crate) fn sent(kind: &Kind, stored: &Stored) -> Bytes {
     )
 }
 
-/// Why a list is not sent in this shape.
-pub(crate) fn refused_list(kind: &Kind, shape: Shape) -> Option<StatusError> {
-    let go_type = || match kind.custom {
-        None => go_type(kind, &kind.list_kind),
-        Some(_) => "*unstructured.UnstructuredList".to_owned(),
+/// A type of a kube-apiserver, by whose name its messages call an object or a list.
+fn go_type(kind: &Kind, is_list: bool) -> String {
+    let (name, custom) = if is_list {
+        (&kind.list_kind, "UnstructuredList")
+    } else {
+        (&kind.kind, "Unstructured")
     };
-    (shape == Shape::Metadata).then(|| {
-        not_acceptable(format!(
-            "you requested PartialObjectMetadata, \
-             but the requested object is a list ({})",
-            go_type()
-        ))
-    })
-}
-
-/// Why an object is not sent in this shape.
-pub(crate) fn refused_object(kind: &Kind, shape: Shape, object: &Value) -> Option<StatusError> {
-    let go_type = || match kind.custom {
-        None => go_type(kind, &kind.kind),
-        Some(_) => "*unstructured.Unstructured".to_owned(),
-    };
-    (shape == Shape::MetadataList && !is_status(object)).then(|| {
-        not_acceptable(format!(
-            "you requested PartialObjectMetadataList, \
-             but the requested object is not a list ({})",
-            go_type()
-        ))
-    })
-}
-
-/// A type of a kube-apiserver, by whose name its messages call an object.
-fn go_type(kind: &Kind, name: &str) -> String {
+    if kind.custom.is_some() {
+        return format!("*unstructured.{custom}");
+    }
     let group = kind.group.split('.').next().unwrap_or_default();
     let package = if group.is_empty() { "core" } else { group };
     format!("*{package}.{name}")
 }
 
-fn not_acceptable(message: String) -> StatusError {
-    StatusError {
-        code: 406,
-        reason: "NotAcceptable".into(),
-        message,
-        details: None,
-    }
-}
-
-fn is_status(object: &Value) -> bool {
-    object.get("kind").and_then(Value::as_str) == Some("Status")
-}
-
 /// An object in the form that was asked for.
-pub(crate) fn object(kind: &Kind, form: Form, object: &Value) -> Value {
-    match form.shape {
-        _ if is_status(object) => object.clone(),
+pub(crate) fn object(kind: &Kind, form: Form, object: &Value) -> Result<Value, StatusError> {
+    let is_status = object.get("kind").and_then(Value::as_str) == Some("Status");
+    Ok(match form.shape {
+        _ if is_status => object.clone(),
         Shape::Whole => object.clone(),
-        Shape::Metadata | Shape::MetadataList => meta::partial_object(object),
+        Shape::Metadata => meta::partial_object(object),
+        Shape::MetadataList => {
+            return Err(StatusError::not_acceptable(format!(
+                "you requested PartialObjectMetadataList, but the requested object is not a list ({})",
+                go_type(kind, false)
+            )));
+        }
         Shape::Table => {
             let mut plain = object.clone();
             meta::strip_type(&mut plain);
@@ -121,7 +93,7 @@ pub(crate) fn object(kind: &Kind, form: Form, object: &Value) -> Value {
             table["rows"] = json!([table::row(kind, &plain, form.row_object)]);
             table
         }
-    }
+    })
 }
 
 /// A table with one row, for a watch.
@@ -139,7 +111,7 @@ pub(crate) fn table_of_one(
 }
 
 /// A list in the form that was asked for.
-pub(crate) fn list(kind: &Kind, form: Form, listed: &ObjectList) -> Bytes {
+pub(crate) fn list(kind: &Kind, form: Form, listed: &ObjectList) -> Result<Bytes, StatusError> {
     let mut metadata = json!({ "resourceVersion": listed.revision.to_string() });
     // Lists of custom resources always have the field.
     if listed.next.is_some() || kind.custom.is_some() {
@@ -149,7 +121,7 @@ pub(crate) fn list(kind: &Kind, form: Form, listed: &ObjectList) -> Bytes {
         metadata["remainingItemCount"] = remaining.into();
     }
     let objects = listed.objects.iter().map(|(_, stored)| &**stored);
-    match form.shape {
+    Ok(match form.shape {
         Shape::Table => {
             let mut table = table::empty(kind, true);
             if listed.next.is_none()
@@ -163,7 +135,13 @@ pub(crate) fn list(kind: &Kind, form: Form, listed: &ObjectList) -> Bytes {
                 .collect();
             Bytes::from(table.to_string())
         }
-        Shape::Metadata | Shape::MetadataList => {
+        Shape::Metadata => {
+            return Err(StatusError::not_acceptable(format!(
+                "you requested PartialObjectMetadata, but the requested object is a list ({})",
+                go_type(kind, true)
+            )));
+        }
+        Shape::MetadataList => {
             let items: Vec<Value> = objects
                 .map(|stored| meta::partial_object(&stored.value()))
                 .collect();
@@ -173,7 +151,7 @@ pub(crate) fn list(kind: &Kind, form: Form, listed: &ObjectList) -> Bytes {
             Bytes::from(list.to_string())
         }
         Shape::Whole => whole_list(kind, &metadata, objects),
-    }
+    })
 }
 
 fn whole_list<'a>(

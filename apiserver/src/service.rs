@@ -423,25 +423,21 @@ impl HttpRequest {
 }
 
 fn replied(kind: &Kind, form: Form, reply: Reply, warnings: &[String]) -> Response<Body> {
-    let failure = match &reply {
-        Reply::Object(_, object) => encode::refused_object(kind, form.shape, object),
-        Reply::List(_) => encode::refused_list(kind, form.shape),
-        Reply::Lines(_) => None,
-    };
-    if let Some(failure) = failure {
-        return refused(form, &failure, warnings);
-    }
-    match reply {
+    let (code, encoded) = match reply {
         Reply::Object(code, object) => {
             let object = encode::object(kind, form, &object);
-            let (media, bytes) = encode::encoded(form, Bytes::from(json::write(&object)));
+            let json = object.map(|object| Bytes::from(json::write(&object)));
+            (code, json)
+        }
+        Reply::List(listed) => (200, encode::list(kind, form, &listed)),
+        Reply::Lines(lines) => return streamed(lines, warnings),
+    };
+    match encoded {
+        Ok(json) => {
+            let (media, bytes) = encode::encoded(form, json);
             respond(code, media, bytes, warnings)
         }
-        Reply::List(listed) => {
-            let (media, bytes) = encode::encoded(form, encode::list(kind, form, &listed));
-            respond(200, media, bytes, warnings)
-        }
-        Reply::Lines(lines) => streamed(lines, warnings),
+        Err(failure) => refused(form, &failure, warnings),
     }
 }
 

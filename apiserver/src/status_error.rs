@@ -265,6 +265,11 @@ impl StatusError {
         failure
     }
 
+    /// 406: the answer has no such form.
+    pub fn not_acceptable(message: impl Into<String>) -> Self {
+        Self::of(406, "NotAcceptable", message)
+    }
+
     /// 409: it is there already.
     pub fn already_exists(about: &GroupResource, name: &str) -> Self {
         let message = format!("{} {} already exists", about.qualified(), quote(name));

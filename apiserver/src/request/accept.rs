@@ -107,12 +107,10 @@ pub fn form(headers: &HeaderMap) -> Result<Form, StatusError> {
         });
     }
     Err(StatusError {
-        code: 406,
-        reason: "NotAcceptable".into(),
-        message:
-            "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
-            application/vnd.kubernetes.protobuf"
-                .to_owned(),
         details: Some(serde_json::json!({})),
+        ..StatusError::not_acceptable(
+            "406: Not Acceptable\n\nAvailable representations: application/json, application/yaml, \
+            application/vnd.kubernetes.protobuf",
+        )
     })
 }
