@@ -62,7 +62,6 @@ fn shared_window_length(clusters: usize) -> Duration {
 /// write under continuous change: a single change is visible at once, and ten thousand are not ten thousand writes.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct StatusWindow {
-    window: Window,
     last: Option<LastWrite>,
 }
 
@@ -119,7 +118,8 @@ impl LastWrite {
 impl StatusWindow {
     /// How long to wait; `None` if the status may be written now.
     pub fn wait(self, now: Instant) -> Option<Duration> {
-        self.window.wait(now)
+        let last = self.last?;
+        Window::written(last.at, last.length).wait(now)
     }
 
     /// The number of clusters of the status, if it changes continuously; 0 if not.
@@ -145,7 +145,6 @@ impl StatusWindow {
             }
         };
         Self {
-            window: Window::written(now, length),
             last: Some(LastWrite {
                 at: now,
                 length,
