@@ -9,15 +9,27 @@ use tokio::sync::watch;
 
 use super::{Key, Stored};
 
-/// The number of changes that a log keeps for a table. A watch further behind has to list again.
-const MOST_CHANGES: usize = 1024;
+/// The number of changes that a log keeps for a table, however long ago they were made. A watch further behind has to list
+/// again.
+const CHANGES_KEPT: usize = 1024;
 /// How many bytes the versions may have that are remembered, and are of no current object.
-const MOST_BYTES: usize = 8 << 20;
+const BYTES_KEPT: usize = 8 << 20;
 /// How many they may have after a while, if the current objects have fewer. Beyond as many as those have, who lists anew reads
 /// no more than who catches up.
-const FEW_BYTES: usize = 64 << 10;
-/// That while: as long as a kube-apiserver's cache remembers whatever else there is.
-const WHILE: Duration = Duration::from_secs(75);
+const FEW_BYTES_KEPT: usize = 64 << 10;
+/// That while: as long as a kube-apiserver's cache remembers whatever else there is. Within it as many changes are kept as the
+/// table has objects, and versions with as many bytes: a list of a large table in pages, and the watch after it, must not
+/// expire because all of its objects change meanwhile. A watch that did would list again, and expire again, for ever.
+const RECENT: Duration = Duration::from_secs(75);
+
+/// The size of a table: of its current objects.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TableSize {
+    /// The number of objects.
+    pub objects: usize,
+    /// The bytes of their JSON.
+    pub bytes: usize,
+}
 
 /// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,26 +178,26 @@ impl Log {
         }
     }
 
-    /// Appends a change to the objects, which have so many bytes now, and forgets the oldest ones if there are too many.
-    pub fn push(&mut self, change: Change, current_bytes: usize) {
+    /// Appends a change to a table, which has this size now, and forgets the oldest ones if there are too many.
+    pub fn push(&mut self, change: Change, size: TableSize) {
         let now = change.at;
         self.superseded += change.superseded();
         self.changes.push_back(change);
-        while self.is_too_much(current_bytes, now) {
+        while self.is_too_large(size, now) {
             self.forget_oldest();
         }
     }
 
-    fn is_too_much(&self, current_bytes: usize, now: Instant) -> bool {
+    fn is_too_large(&self, size: TableSize, now: Instant) -> bool {
         let Some(oldest) = self.changes.front() else {
             return false;
         };
-        let room = if now.duration_since(oldest.at) < WHILE {
-            MOST_BYTES
+        let (changes, bytes) = if now.duration_since(oldest.at) < RECENT {
+            (size.objects.max(CHANGES_KEPT), size.bytes.max(BYTES_KEPT))
         } else {
-            current_bytes.clamp(FEW_BYTES, MOST_BYTES)
+            (CHANGES_KEPT, size.bytes.clamp(FEW_BYTES_KEPT, BYTES_KEPT))
         };
-        self.changes.len() > MOST_CHANGES || (self.superseded > room && self.changes.len() > 1)
+        self.changes.len() > changes || (self.superseded > bytes && self.changes.len() > 1)
     }
 
     fn forget_oldest(&mut self) {
@@ -238,25 +250,21 @@ impl Log {
             .map_or(self.forgotten, |change| change.revision)
     }
 
-    /// Takes back the changes after a revision.
-    pub fn undo(
-        &self,
-        objects: &mut BTreeMap<Key, Arc<Stored>>,
-        revision: u64,
-    ) -> Result<(), TooOld> {
+    /// The objects that have changed after a revision as they were at it; `None` for those that were not there.
+    pub fn before(&self, revision: u64) -> Result<BTreeMap<&Key, Option<&Arc<Stored>>>, TooOld> {
         self.check(revision)?;
-        for change in self
-            .changes
-            .iter()
-            .rev()
-            .take_while(|change| change.revision > revision)
-        {
-            match &change.before {
-                Some(before) => objects.insert(change.key.clone(), Arc::clone(before)),
-                None => objects.remove(&change.key),
-            };
+        let mut before = BTreeMap::new();
+        for change in self.changes.range(self.start_after(revision)..) {
+            // Only the first change of an object replaced the version of that revision.
+            before.entry(&change.key).or_insert(change.before.as_ref());
         }
-        Ok(())
+        Ok(before)
+    }
+
+    /// The place of the first change after a revision.
+    fn start_after(&self, revision: u64) -> usize {
+        self.changes
+            .partition_point(|change| change.revision <= revision)
     }
 
     /// The changes of a namespace, or of all, after a revision; at most `limit`.
@@ -270,9 +278,7 @@ impl Log {
         if lost.is_none_or(|lost| after < *lost) {
             self.check(after)?;
         }
-        let start = self
-            .changes
-            .partition_point(|change| change.revision <= after);
+        let start = self.start_after(after);
         let is_followed = |change: &&Change| {
             namespace.is_none_or(|namespace| *change.key.namespace == *namespace)
         };

@@ -6,6 +6,7 @@
 
 mod log;
 mod persist;
+mod snapshot;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,8 @@ use serde_json::Value;
 
 pub use log::{Change, ChangeKind, Cursor, Follower, TooOld};
 
-use self::table::{Range, Table};
+use self::snapshot::{Range, Snapshot};
+use self::table::Table;
 use crate::compact::Compact;
 use crate::data::{Entry, Journal};
 use crate::json;
@@ -187,14 +189,18 @@ impl Store {
             after,
             limit,
         };
-        match revision {
-            Some(revision) if revision < table.log.read().newest() => {
-                let mut objects = table.objects.clone();
-                table.log.read().undo(&mut objects, revision)?;
-                Ok(range.page(&objects, revision, wanted))
+        let log = table.log.read();
+        let (snapshot, revision) = match revision {
+            Some(revision) if revision < log.newest() => {
+                let snapshot = Snapshot::at(&table.objects, &log, revision)?;
+                (snapshot, revision)
             }
-            _ => Ok(range.page(&table.objects, revision.unwrap_or(newest), wanted)),
-        }
+            _ => {
+                let snapshot = Snapshot::current(&table.objects);
+                (snapshot, revision.unwrap_or(newest))
+            }
+        };
+        Ok(range.page(&snapshot, revision, wanted))
     }
 
     /// All objects of a table.

@@ -1,14 +1,13 @@
 //! A table: the objects of one resource, and the last changes of them.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ops::Bound;
 use std::sync::Arc;
 
 use parking_lot::RwLock;
 use tokio::sync::watch;
 
-use super::log::Log;
-use super::{Change, ChangeKind, Cursor, Key, Page, Stored};
+use super::log::{Log, TableSize};
+use super::{Change, ChangeKind, Cursor, Key, Stored};
 
 pub(super) struct Table {
     pub(super) objects: BTreeMap<Key, Arc<Stored>>,
@@ -50,7 +49,11 @@ impl Table {
         };
         self.bytes -= replaced.map_or(0, |replaced| replaced.json_len());
         let of_namespace = self.of_namespaces.get(&change.key.namespace);
-        self.log.write().push(change, self.bytes);
+        let size = TableSize {
+            objects: self.objects.len(),
+            bytes: self.bytes,
+        };
+        self.log.write().push(change, size);
         self.newest.send_replace(revision);
         if let Some(newest) = of_namespace {
             newest.send_replace(revision);
@@ -82,52 +85,5 @@ impl Table {
             all.insert(Arc::clone(namespace), newest);
         }
         &self.of_namespaces[namespace]
-    }
-}
-
-/// Which part of a table is asked for.
-pub(super) struct Range<'a> {
-    pub(super) namespace: Option<&'a str>,
-    pub(super) after: Option<&'a Key>,
-    pub(super) limit: Option<usize>,
-}
-
-impl Range<'_> {
-    pub(super) fn page(
-        &self,
-        objects: &BTreeMap<Key, Arc<Stored>>,
-        revision: u64,
-        mut wanted: impl FnMut(&Key, &Stored) -> bool,
-    ) -> Page {
-        let start = match (self.after, self.namespace) {
-            (Some(key), _) => Bound::Excluded(key.clone()),
-            (None, Some(namespace)) => Bound::Included(Key::new(namespace, "")),
-            (None, None) => Bound::Unbounded,
-        };
-        let inside = |key: &Key| {
-            self.namespace
-                .is_none_or(|namespace| &*key.namespace == namespace)
-        };
-        let mut rest = objects
-            .range((start, Bound::Unbounded))
-            .take_while(|(key, _)| inside(key))
-            .filter(|(key, stored)| wanted(key, stored));
-        let most = self.limit.unwrap_or(usize::MAX);
-        let objects = rest
-            .by_ref()
-            .take(most)
-            .map(|(key, stored)| (key.clone(), Arc::clone(stored)))
-            .collect();
-        // Only paged lists count what is left.
-        let remaining = if self.limit.is_some() {
-            rest.count()
-        } else {
-            0
-        };
-        Page {
-            objects,
-            revision,
-            remaining,
-        }
     }
 }

@@ -1,8 +1,9 @@
 use std::time::Duration;
 
+use rstest::rstest;
 use serde_json::json;
 
-use super::log::Log;
+use super::log::{Log, TableSize};
 use super::*;
 
 fn object(name: &str, text: &str) -> Value {
@@ -11,6 +12,15 @@ fn object(name: &str, text: &str) -> Value {
 
 fn key(name: &str) -> Key {
     Key::new("ns", name)
+}
+
+/// Changes an object more often than the log of a small table remembers.
+fn change_often(store: &Store, key: &Key) {
+    let mut write = Write::Create(object(&key.name, "x"));
+    for _ in 0..2000 {
+        let revision = store.write("/things", key, write).unwrap().stored.revision;
+        write = Write::Replace(revision, object(&key.name, "x"));
+    }
 }
 
 #[test]
@@ -78,46 +88,117 @@ fn cursor_sees_every_change_once_or_expires() {
     let seen = cursor.changes(100).unwrap();
     assert_eq!(seen.len(), 6);
     assert!(cursor.changes(100).unwrap().is_empty());
-    for number in 0..2000 {
-        let name = format!("p{number}");
-        store
-            .write("/things", &key(&name), Write::Create(object(&name, "x")))
-            .unwrap();
-    }
+    change_often(&store, &key("p"));
     cursor.changes(100).unwrap_err();
 }
 
-#[test]
-fn log_does_not_outgrow_the_objects() {
+/// After which of some changes the first one is forgotten. Each replaces a version of 10,000 bytes, `pause` after the one before
+/// it.
+fn forgotten_after(changes: u64, pause: Duration, size: TableSize) -> Option<u64> {
     let begin = Instant::now();
-    // Versions of 10,000 bytes that replace each other, one a second; after which of them the first is forgotten.
-    let forgotten_after = |current_bytes: usize| {
-        let mut log = Log::new(0);
-        let mut before = None;
-        (1..200).find(|revision| {
-            let bytes = Bytes::from(vec![b'x'; 10_000]);
-            let object = Arc::new(summarized(
-                &Value::Null,
-                Compact::Plain(bytes),
-                *revision,
-                None,
-            ));
-            let change = Change {
-                revision: *revision,
-                at: begin + Duration::from_secs(*revision),
-                kind: ChangeKind::Modified,
-                key: key("a"),
-                object: Arc::clone(&object),
-                before: before.replace(object),
-            };
-            log.push(change, current_bytes);
-            log.check(0).is_err()
-        })
+    let mut log = Log::new(0);
+    let mut before = None;
+    let mut at = begin;
+    (1..=changes).find(|revision| {
+        let bytes = Bytes::from(vec![b'x'; 10_000]);
+        let object = Arc::new(summarized(
+            &Value::Null,
+            Compact::Plain(bytes),
+            *revision,
+            None,
+        ));
+        at += pause;
+        let change = Change {
+            revision: *revision,
+            at,
+            kind: ChangeKind::Modified,
+            key: key("a"),
+            object: Arc::clone(&object),
+            before: before.replace(object),
+        };
+        log.push(change, size);
+        log.check(0).is_err()
+    })
+}
+
+#[rstest]
+#[case::few_bytes(0, Some(76))]
+#[case::as_many_bytes_as_the_objects(1_000_000, Some(102))]
+#[case::changes_within_the_limit(usize::MAX, None)]
+fn log_does_not_outgrow_the_objects_after_a_while(
+    #[case] bytes: usize,
+    #[case] expected: Option<u64>,
+) {
+    let size = TableSize { objects: 1, bytes };
+    let pause = Duration::from_secs(1);
+    assert_eq!(forgotten_after(200, pause, size), expected);
+}
+
+#[rstest]
+#[case::of_a_small_table(1, 0, Some(840))]
+#[case::as_many_bytes_as_the_objects(2_000, 15_000_000, Some(1_502))]
+#[case::as_many_changes_as_objects(2_000, usize::MAX, Some(2_001))]
+#[case::never_fewer_than_the_limit(1, usize::MAX, Some(1_025))]
+fn log_remembers_as_many_recent_changes_as_there_are_objects(
+    #[case] objects: usize,
+    #[case] bytes: usize,
+    #[case] expected: Option<u64>,
+) {
+    let size = TableSize { objects, bytes };
+    let pause = Duration::from_millis(1);
+    assert_eq!(forgotten_after(3_000, pause, size), expected);
+}
+
+/// A client lists two thousand objects in pages. All of them are replaced before it has read them, some are deleted, and others
+/// are made.
+#[test]
+fn paged_list_is_of_one_revision_however_much_changes_meanwhile() {
+    let store = Store::new();
+    let name = |number: usize| format!("o{number:04}");
+    let make = |number: usize, text: &str| {
+        let name = name(number);
+        let made = store.write("/things", &key(&name), Write::Create(object(&name, text)));
+        made.unwrap().stored.revision
     };
-    assert_eq!(forgotten_after(0), Some(76));
-    assert_eq!(forgotten_after(1_000_000), Some(102));
-    // Changes within the limit stay.
-    assert_eq!(forgotten_after(usize::MAX), None);
+    let mut revisions: Vec<u64> = (0..2_000).map(|number| make(number * 2, "old")).collect();
+    let begin = store.revision();
+
+    let mut read = Vec::new();
+    let mut after: Option<Key> = None;
+    for number in (0..4_000).step_by(400) {
+        let page = store
+            .list_at(
+                "/things",
+                Some(begin),
+                None,
+                after.as_ref(),
+                Some(200),
+                |_, _| true,
+            )
+            .unwrap();
+        assert_eq!(page.remaining, 2_000 - read.len() - page.objects.len());
+        after = page.objects.last().map(|(key, _)| key.clone());
+        read.extend(page.objects);
+        for changed in (number..number + 400).step_by(2) {
+            // From the end, so that what is read later is changed before.
+            let place = 1_999 - changed / 2;
+            let name = name(place * 2);
+            let replaced = Write::Replace(revisions[place], object(&name, "new"));
+            let written = store.write("/things", &key(&name), replaced).unwrap();
+            revisions[place] = written.stored.revision;
+        }
+        make(number + 1, "new");
+        let name = name(3_998 - number);
+        let deleted = Write::Delete(revisions[1_999 - number / 2], object(&name, "new"));
+        store.write("/things", &key(&name), deleted).unwrap();
+    }
+    let names: Vec<&str> = read.iter().map(|(key, _)| &*key.name).collect();
+    let expected: Vec<String> = (0..2_000).map(|number| name(number * 2)).collect();
+    assert_eq!(names, expected);
+    let mut texts = read
+        .iter()
+        .map(|(_, stored)| stored.value()["data"].clone());
+    assert!(texts.all(|text| text == "old"));
 }
 
 #[test]
@@ -150,9 +231,7 @@ async fn namespace_cursor_is_woken_only_by_its_namespace() {
     assert_eq!(store.seen_up_to(&cursor), Some(store.revision()));
 
     // More than is remembered.
-    for number in 0..2000 {
-        make("there", &format!("o{number}"));
-    }
+    change_often(&store, &Key::new("there", "o"));
     let woken = tokio::time::timeout(std::time::Duration::ZERO, cursor.changed()).await;
     woken.unwrap_err();
     assert_eq!(store.seen_up_to(&cursor), Some(store.revision()));
@@ -165,9 +244,7 @@ async fn namespace_cursor_is_woken_only_by_its_namespace() {
 
     // What is forgotten of the namespace itself is missed, one way or the other.
     let mut other = store.follow("/things", Some("here"), revision).unwrap();
-    for number in 0..2000 {
-        make("here", &format!("o{number}"));
-    }
+    change_often(&store, &Key::new("here", "o"));
     cursor.changes(10).unwrap_err();
     other.changes(10).unwrap_err();
     let revision = make("here", "last");
