@@ -49,11 +49,9 @@ impl Index {
         let bindings = self.bindings_of(root);
         let mut summary = PlacementSummary::default();
         let mut excluding: BTreeMap<&String, BTreeSet<&String>> = BTreeMap::new();
-        let mut selecting: BTreeMap<&String, Vec<&String>> = BTreeMap::new();
         let plain = || bindings.iter().filter(|(_, binding)| !binding.restricted);
-        for (key, binding) in plain().filter(|_| !disabled) {
+        for (_, binding) in plain().filter(|_| !disabled) {
             for cluster in self.clusters_of(&binding.placement) {
-                selecting.entry(cluster).or_default().push(&key.name);
                 let entry = summary.clusters.entry(cluster.clone()).or_default();
                 entry.placed |= self.sends(binding, root, cluster);
             }
@@ -77,9 +75,11 @@ impl Index {
             let compliance = replicas.and_then(|replicas| replicas.compliances.get(cluster));
             entry.compliance = compliance.copied().flatten();
             if let Some(excluding) = excluding.get(cluster) {
-                let bindings = selecting.get(cluster).into_iter().flatten();
-                let remaining = bindings.filter(|binding| !excluding.contains(*binding));
-                entry.remaining = remaining.map(|binding| (*binding).clone()).collect();
+                let remaining = plain()
+                    .filter(|(_, binding)| self.selects(&binding.placement, cluster))
+                    .map(|(key, _)| &key.name)
+                    .filter(|binding| !excluding.contains(binding));
+                entry.remaining = remaining.cloned().collect();
             }
         }
         summary.placements.sort_by_cached_key(sort_key);
