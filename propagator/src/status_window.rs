@@ -13,6 +13,12 @@ const PER_CLUSTER: Duration = Duration::from_micros(100);
 /// ... up to this length.
 const LONGEST_WINDOW: Duration = Duration::from_secs(1);
 
+/// The status of a policy set is small, and expensive to compute: all clusters of all its policies are aggregated. So its window
+/// grows by this much for each cluster of each policy, ...
+const PER_SET_PAIR: Duration = Duration::from_micros(20);
+/// ... up to this length.
+const LONGEST_SET_WINDOW: Duration = Duration::from_secs(5);
+
 /// Under continuous change a root policy with this many clusters is written once a [`LONGEST_WINDOW`], one with fewer
 /// that much more often, ...
 const MANY_CLUSTERS: u32 = 300;
@@ -35,6 +41,14 @@ pub fn window_length(clusters: usize) -> Duration {
     let clusters = u32::try_from(clusters).unwrap_or(u32::MAX);
     let window_length = PER_CLUSTER.saturating_mul(clusters);
     window_length.clamp(WINDOW, LONGEST_WINDOW)
+}
+
+/// The window of the status of a policy set with so many policies on a hub with so many clusters.
+pub fn set_window_length(policies: usize, clusters: usize) -> Duration {
+    let pairs = policies.saturating_mul(clusters);
+    let pairs = u32::try_from(pairs).unwrap_or(u32::MAX);
+    let length = PER_SET_PAIR.saturating_mul(pairs);
+    length.clamp(window_length(clusters), LONGEST_SET_WINDOW)
 }
 
 /// The window of a status with this number of clusters that changes without a pause, however few others do.
@@ -166,6 +180,20 @@ mod tests {
         assert_eq!(window_length(2), WINDOW);
         assert_eq!(window_length(2000), Duration::from_millis(200));
         assert_eq!(window_length(usize::MAX), LONGEST_WINDOW);
+    }
+
+    #[rstest]
+    #[case::of_few_pairs(10, 300, Duration::from_millis(60))]
+    #[case::never_shorter_than_that_of_a_policy(1, 2_000, Duration::from_millis(200))]
+    #[case::of_many_pairs(50, 1_000, Duration::from_secs(1))]
+    #[case::up_to_the_longest(100, 10_000, LONGEST_SET_WINDOW)]
+    #[case::of_an_empty_set(0, 10, WINDOW)]
+    fn window_of_a_set_grows_with_its_pairs(
+        #[case] policies: usize,
+        #[case] clusters: usize,
+        #[case] expected: Duration,
+    ) {
+        assert_eq!(set_window_length(policies, clusters), expected);
     }
 
     #[test]

@@ -23,7 +23,7 @@ use crate::cache::HubCache;
 use crate::error::SetError;
 use crate::messages;
 use crate::shards::{ShardedReconciler, object_shard_key};
-use crate::status_window::window_length;
+use crate::status_window::set_window_length;
 use decide::{desired_status, same_status};
 
 /// The reconciler of policy set statuses.
@@ -84,7 +84,8 @@ impl ShardedReconciler for PolicySetReconciler {
         };
         // The window opens also when nothing was written, because aggregating the compliance of all clusters is the expensive
         // part, and most changes of replicas do not change the set.
-        let window = Window::written(Instant::now(), window_length(self.hub.cluster_count()));
+        let length = set_window_length(set.spec.policies.len(), self.hub.cluster_count());
+        let window = Window::written(Instant::now(), length);
         if let Some(states) = self.states.lock().get_mut(&key) {
             states.window = window;
         }
