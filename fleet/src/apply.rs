@@ -102,13 +102,7 @@ impl Target {
 
     /// The objects of a kind, of a namespaced one those in a namespace: absent, the one of objects that name none.
     pub fn api(&self, kind: &ServedKind, namespace: Option<&str>) -> Api<DynamicObject> {
-        let client = self.client.clone();
-        if kind.namespaced {
-            let namespace = namespace.unwrap_or(&self.namespace);
-            Api::namespaced_with(client, namespace, &kind.resource)
-        } else {
-            Api::all_with(client, &kind.resource)
-        }
+        kind.api(self.client.clone(), namespace.unwrap_or(&self.namespace))
     }
 }
 

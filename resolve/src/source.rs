@@ -67,14 +67,6 @@ impl Source {
         })
     }
 
-    fn api(client: &Client, kind: &ServedKind, namespace: &str) -> Api<AnyDepth<DynamicObject>> {
-        if kind.namespaced && !namespace.is_empty() {
-            Api::namespaced_with(client.clone(), namespace, &kind.resource)
-        } else {
-            Api::all_with(client.clone(), &kind.resource)
-        }
-    }
-
     async fn get_remote(
         &self,
         kind: &ServedKind,
@@ -85,7 +77,7 @@ impl Source {
             self.used().missed_cluster = true;
             return Ok(None);
         };
-        let api = Self::api(client, kind, namespace);
+        let api: Api<AnyDepth<DynamicObject>> = kind.api(client.clone(), namespace);
         if kind.namespaced && namespace.is_empty() {
             let named = ListParams::default().fields(&format!("metadata.name={name}"));
             let listed = api.list(&named).await?.items.into_iter();
@@ -111,8 +103,8 @@ impl Source {
             return Ok(Vec::new());
         };
         let parameters = ListParams::default().labels(selector);
-        let listed = Self::api(client, kind, namespace).list(&parameters).await?;
-        let listed = listed.items.into_iter();
+        let api: Api<AnyDepth<DynamicObject>> = kind.api(client.clone(), namespace);
+        let listed = api.list(&parameters).await?.items.into_iter();
         Ok(listed
             .map(|AnyDepth(object)| plain(&object, kind))
             .collect())

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
-use kube::Client;
-use kube::core::{ApiResource, GroupVersionKind};
+use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind};
+use kube::{Api, Client, Resource};
 use parking_lot::RwLock;
 use reeve_api::names::split_api_version;
 use tokio::time::Instant;
@@ -33,6 +33,20 @@ pub struct ServedKind {
     pub namespaced: bool,
     /// Whether it can be watched; some aggregated APIs cannot.
     pub watchable: bool,
+}
+
+impl ServedKind {
+    /// The objects of this kind; of a namespaced one those in a namespace, or everywhere, if that is empty.
+    pub fn api<K>(&self, client: Client, namespace: &str) -> Api<K>
+    where
+        K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
+    {
+        if self.namespaced && !namespace.is_empty() {
+            Api::namespaced_with(client, namespace, &self.resource)
+        } else {
+            Api::all_with(client, &self.resource)
+        }
+    }
 }
 
 /// Why a kind could not be mapped.

@@ -341,11 +341,7 @@ async fn object(
     let Ok(served) = discovery.find(&kind).await else {
         return Ok(TemplateObject::NotServed);
     };
-    let api: Api<DynamicObject> = if served.namespaced {
-        Api::namespaced_with(client.clone(), cluster, &served.resource)
-    } else {
-        Api::all_with(client.clone(), &served.resource)
-    };
+    let api: Api<DynamicObject> = served.api(client.clone(), cluster);
     let path = format!(
         "{}/{}",
         api.resource_url(),

@@ -107,12 +107,8 @@ impl TemplateSync {
     }
 
     pub(super) fn api(&self, kind: &ServedKind) -> Api<AnyDepth<DynamicObject>> {
-        let client = self.caches.managed.client.clone();
-        if kind.namespaced {
-            Api::namespaced_with(client, &self.caches.managed.namespace, &kind.resource)
-        } else {
-            Api::all_with(client, &kind.resource)
-        }
+        let managed = &self.caches.managed;
+        kind.api(managed.client.clone(), &managed.namespace)
     }
 
     async fn create(

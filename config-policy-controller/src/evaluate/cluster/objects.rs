@@ -29,11 +29,7 @@ pub struct ObjectApi<'a> {
 impl<'a> ObjectApi<'a> {
     /// The objects of a kind at a location; everywhere if that has no namespace.
     pub fn at(client: &'a Client, kind: &'a ServedKind, location: &Location) -> Self {
-        let api = if kind.namespaced && !location.namespace.is_empty() {
-            Api::namespaced_with(client.clone(), &location.namespace, &kind.resource)
-        } else {
-            Api::all_with(client.clone(), &kind.resource)
-        };
+        let api = kind.api(client.clone(), &location.namespace);
         Self { client, kind, api }
     }
 
