@@ -16,6 +16,9 @@ omitStages: [RequestReceived]
 rules: [{level: Metadata}]
 ";
 
+/// How much of the end of a log is read first to find the end of its last line: some lines.
+const TAIL_BYTES: u64 = 64 << 10;
+
 /// The audit log of a plane.
 #[derive(Debug, Clone)]
 pub struct AuditLog {
@@ -75,7 +78,18 @@ impl AuditLog {
     /// The end of the log now. An event is written as its request ends: the last answers a client
     /// has seen may be written a moment after this.
     pub fn mark(&self) -> Result<Mark> {
-        Ok(self.read(Mark(0), None)?.1)
+        let metadata = std::fs::metadata(&self.path);
+        let length = metadata.with_context(|| self.reading())?.len();
+        // Who waits until a program is quiet marks the log again and again, and it can have gigabytes.
+        let mut tail = TAIL_BYTES;
+        loop {
+            let from = Mark(length.saturating_sub(tail));
+            let (lines, end) = self.read(from, None)?;
+            if from == Mark(0) || !lines.is_empty() {
+                return Ok(end);
+            }
+            tail *= 2;
+        }
     }
 
     /// The events written after `from`, up to now.
@@ -88,9 +102,13 @@ impl AuditLog {
         self.parse(&self.read(from, Some(to))?.0)
     }
 
+    fn reading(&self) -> String {
+        format!("reading the audit log {}", self.path.display())
+    }
+
     /// Whole lines from `from`, and the place where they end.
-    fn read(&self, from: Mark, to: Option<Mark>) -> Result<(String, Mark)> {
-        let what = || format!("reading the audit log {}", self.path.display());
+    fn read(&self, from: Mark, to: Option<Mark>) -> Result<(Vec<u8>, Mark)> {
+        let what = || self.reading();
         let mut file = File::open(&self.path).with_context(what)?;
         file.seek(SeekFrom::Start(from.0)).with_context(what)?;
         let length = to.map_or(u64::MAX, |to| to.0.saturating_sub(from.0));
@@ -106,14 +124,16 @@ impl AuditLog {
                 .map_or(0, |end| end + 1),
         );
         let end = from.0 + u64::try_from(bytes.len()).context("an endless audit log")?;
-        Ok((String::from_utf8(bytes).with_context(what)?, Mark(end)))
+        Ok((bytes, Mark(end)))
     }
 
-    fn parse(&self, text: &str) -> Result<Vec<AuditEvent>> {
+    fn parse(&self, lines: &[u8]) -> Result<Vec<AuditEvent>> {
         let what = || format!("an event in {}", self.path.display());
-        text.lines()
+        lines
+            .split(|byte| *byte == b'\n')
+            .filter(|line| !line.is_empty())
             .map(|line| {
-                Ok(serde_json::from_str::<Line>(line)
+                Ok(serde_json::from_slice::<Line>(line)
                     .with_context(what)?
                     .into())
             })
@@ -228,5 +248,49 @@ impl From<Line> for AuditEvent {
             request_received: line.request_received_timestamp,
             stage_timestamp: line.stage_timestamp,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write as _;
+
+    use super::*;
+
+    fn line(name: &str) -> String {
+        let event = serde_json::json!({
+            "stage": "ResponseComplete",
+            "requestURI": "/api/v1/namespaces/default/pods/any",
+            "verb": "get",
+            "objectRef": { "resource": "pods", "name": name },
+            "requestReceivedTimestamp": "2026-01-01T00:00:00Z",
+            "stageTimestamp": "2026-01-01T00:00:00Z",
+        });
+        event.to_string()
+    }
+
+    fn names(events: &[AuditEvent]) -> Vec<&str> {
+        events.iter().map(|event| &*event.name).collect()
+    }
+
+    #[test]
+    fn mark_is_at_the_end_of_the_last_whole_line_however_long_the_next_one_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit.log");
+        let mut file = File::create(&path).unwrap();
+        let log = AuditLog::new(path);
+        assert_eq!(log.mark().unwrap(), Mark(0));
+
+        let written_in_parts = line(&"n".repeat(200_000));
+        let (written, to_come) = written_in_parts.split_at(150_000);
+        write!(file, "{}\n{written}", line("before")).unwrap();
+        let mark = log.mark().unwrap();
+        assert_eq!(names(&log.between(Mark(0), mark).unwrap()), ["before"]);
+        assert!(log.since(mark).unwrap().is_empty());
+
+        write!(file, "{to_come}\n{}\n", line("after")).unwrap();
+        let events = log.since(mark).unwrap();
+        assert_eq!(names(&events), [&"n".repeat(200_000), "after"]);
+        assert!(log.since(log.mark().unwrap()).unwrap().is_empty());
     }
 }
