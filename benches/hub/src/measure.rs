@@ -166,6 +166,8 @@ pub(crate) async fn flips(
 ) -> Result<()> {
     let phase = Phase::start(plane, program)?;
     let mut observed = observe(all(plane));
+    // Reading all that is there takes longer than an answer.
+    until_all(&mut observed, size.pairs(), |_| true).await?;
     let mut took = Vec::new();
     let noise = noise(plane, size, flips.load);
     let measured = async {

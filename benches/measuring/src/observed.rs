@@ -46,7 +46,14 @@ impl Observed {
                     .applied_objects()
             );
             while let Some(event) = events.next().await {
-                let Ok(object) = event else { continue };
+                let object = match event {
+                    Ok(object) => object,
+                    // It goes on, but what it measures may be its own delay.
+                    Err(error) => {
+                        eprintln!("the watch of the measurement failed: {error}");
+                        continue;
+                    }
+                };
                 let seen = Seen {
                     at: Instant::now(),
                     object: keep(object),
