@@ -187,9 +187,8 @@ impl Bound {
 
 fn read(store: &Store) -> Vec<Bound> {
     let list = |table: &str| {
-        let page = store.list_at(table, None, None, None, None, |_, _| true);
-        let page = page.map(|page| page.objects).unwrap_or_default();
-        page.into_iter().map(|(_, stored)| stored.value())
+        let all = store.all(table).into_iter();
+        all.map(|(_, stored)| stored.value())
     };
     let policies: HashMap<String, Value> = list(POLICIES)
         .map(|policy| (meta::text(&policy, "name").to_owned(), policy))
@@ -268,9 +267,8 @@ fn found_params(store: &Store, kind: &Kind, place: &str, reference: &Value) -> V
         return found.iter().map(|stored| shown(stored)).collect();
     }
     let inside = kind.namespaced.then_some(place);
-    let page = store.list_at(&kind.table, None, inside, None, None, |_, _| true);
-    let page = page.map(|page| page.objects).unwrap_or_default();
-    page.iter()
+    let all = store.all_in(&kind.table, inside);
+    all.iter()
         .map(|(_, stored)| shown(stored))
         .filter(|object| selects(&reference["selector"], object))
         .collect()

@@ -119,13 +119,8 @@ impl<'a> Authorizer<'a> {
             return Vec::new();
         }
         let table = format!("{ROLES}/rolebindings");
-        let page = self
-            .store
-            .list_at(&table, None, Some(namespace), None, None, |_, _| true);
-        page.map_or_else(
-            |_| Vec::new(),
-            |page| page.objects.iter().map(|(_, one)| one.value()).collect(),
-        )
+        let bindings = self.store.all_in(&table, Some(namespace));
+        bindings.iter().map(|(_, one)| one.value()).collect()
     }
 
     /// Whether a user may do something to a cluster-scoped resource, or in all namespaces.

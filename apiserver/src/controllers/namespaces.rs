@@ -39,10 +39,7 @@ pub(super) fn finalize_namespace(state: &State, name: &str) {
         if !kind.namespaced {
             continue;
         }
-        let inside = state
-            .store
-            .list_at(&kind.table, None, Some(name), None, None, |_, _| true);
-        for (key, object) in inside.map(|page| page.objects).unwrap_or_default() {
+        for (key, object) in state.store.all_in(&kind.table, Some(name)) {
             let of_this = stored.is_some() || object.revision <= seen;
             all_gone &= of_this && super::garbage_collector::delete(state, &kind.table, &key);
         }

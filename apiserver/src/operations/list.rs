@@ -13,7 +13,7 @@ use crate::encode::ObjectList;
 use crate::kinds::Kind;
 use crate::request::selectors::FieldSelector;
 use crate::status_error::{FieldError, StatusError};
-use crate::store::{Key, Page, Store, Stored, TooOld};
+use crate::store::{Key, Page, Range, Store, Stored, TooOld};
 
 /// The version of continue tokens.
 const TOKEN_VERSION: &str = "meta.k8s.io/v1";
@@ -38,6 +38,11 @@ pub(crate) struct Part<'a> {
 }
 
 impl Selection {
+    /// Whether all objects of the namespace are selected.
+    fn is_plain(&self) -> bool {
+        self.labels.is_empty() && self.fields.0.is_empty()
+    }
+
     /// Whether objects have to be read to know which are selected.
     fn reads_objects(&self) -> bool {
         let known = ["metadata.name", "metadata.namespace"];
@@ -50,20 +55,20 @@ impl Selection {
     /// The part of a table that is selected. Objects are not read while the table is held.
     pub(crate) fn of(&self, store: &Store, kind: &Kind, part: &Part<'_>) -> Result<Page, TooOld> {
         let reads = self.reads_objects();
-        let page = store.list_at(
-            &kind.table,
-            part.revision,
-            self.namespace.as_deref(),
-            part.after,
-            part.limit.filter(|_| !reads),
-            |key, stored| {
-                if reads {
-                    self.labels.matches(|key| stored.labels.get(key))
-                } else {
-                    self.matches(kind, key, stored)
-                }
-            },
-        )?;
+        let range = Range {
+            namespace: self.namespace.as_deref(),
+            after: part.after,
+            limit: part.limit.filter(|_| !reads),
+            // Nobody is told how many remain of a selection, and each of them would be compared with it for each page.
+            counts_remaining: self.is_plain(),
+        };
+        let page = store.list_at(&kind.table, part.revision, range, |key, stored| {
+            if reads {
+                self.labels.matches(|key| stored.labels.get(key))
+            } else {
+                self.matches(kind, key, stored)
+            }
+        })?;
         if reads {
             return Ok(page.narrowed(part.limit, |key, stored| self.matches(kind, key, stored)));
         }
@@ -155,13 +160,12 @@ impl ObjectRequest {
         let page = selection.of(&self.state.store, &self.kind, &part);
         let page = page.map_err(|_| expired_token(start.is_some()))?;
         let last = page.objects.last().map(|(key, _)| key.clone());
-        let plain = selection.labels.is_empty() && selection.fields.0.is_empty();
         let more = page.remaining > 0;
         Ok(ObjectList {
             next: last
                 .filter(|_| more)
                 .map(|key| write_token(page.revision, &key)),
-            remaining: (more && plain).then_some(page.remaining),
+            remaining: (more && selection.is_plain()).then_some(page.remaining),
             objects: page.objects,
             revision: page.revision,
         })

@@ -21,7 +21,8 @@ use serde_json::Value;
 
 pub use log::{Change, ChangeKind, Cursor, Follower, TooOld};
 
-use self::snapshot::{Range, Snapshot};
+pub use self::snapshot::Range;
+use self::snapshot::Snapshot;
 use self::table::Table;
 use crate::compact::Compact;
 use crate::data::{Entry, Journal};
@@ -92,7 +93,7 @@ pub struct Page {
     pub objects: Vec<(Key, Arc<Stored>)>,
     /// The revision that the list is of.
     pub revision: u64,
-    /// The number of objects after this page.
+    /// The number of objects after this page; 1 if there are any and they are not counted.
     pub remaining: usize,
 }
 
@@ -164,15 +165,12 @@ impl Store {
         table.map_or(0, |table| table.log.read().newest())
     }
 
-    /// Objects of a namespace (or of all, if it is absent) that come after a key, at most `limit` of those that are
-    /// `wanted`; as they were at a revision, if one is given and still remembered.
+    /// Those objects of a part of a table that are `wanted`; as they were at a revision, if one is given and still remembered.
     pub fn list_at(
         &self,
         table: &str,
         revision: Option<u64>,
-        namespace: Option<&str>,
-        after: Option<&Key>,
-        limit: Option<usize>,
+        range: Range<'_>,
         wanted: impl FnMut(&Key, &Stored) -> bool,
     ) -> Result<Page, TooOld> {
         let inner = self.shared.inner.read();
@@ -183,11 +181,6 @@ impl Store {
                 revision: revision.unwrap_or(newest),
                 remaining: 0,
             });
-        };
-        let range = Range {
-            namespace,
-            after,
-            limit,
         };
         let log = table.log.read();
         let (snapshot, revision) = match revision {
@@ -205,12 +198,21 @@ impl Store {
 
     /// All objects of a table.
     pub fn all(&self, table: &str) -> Vec<(Key, Arc<Stored>)> {
+        self.all_in(table, None)
+    }
+
+    /// All objects of a table in a namespace; in any, if it is absent.
+    pub fn all_in(&self, table: &str, namespace: Option<&str>) -> Vec<(Key, Arc<Stored>)> {
+        let range = Range {
+            namespace,
+            ..Range::default()
+        };
         let inner = self.shared.inner.read();
-        let objects = inner.tables.get(table).map(|table| table.objects.iter());
-        let objects = objects.into_iter().flatten();
-        objects
-            .map(|(key, stored)| (key.clone(), Arc::clone(stored)))
-            .collect()
+        let Some(table) = inner.tables.get(table) else {
+            return Vec::new();
+        };
+        let snapshot = Snapshot::current(&table.objects);
+        range.page(&snapshot, inner.revision, |_, _| true).objects
     }
 
     /// The objects that name this uid as their owner: table and key.

@@ -62,16 +62,22 @@ impl<'a> Snapshot<'a> {
 }
 
 /// Which part of a table is asked for.
-pub(super) struct Range<'a> {
-    pub(super) namespace: Option<&'a str>,
-    pub(super) after: Option<&'a Key>,
-    pub(super) limit: Option<usize>,
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Range<'a> {
+    /// The objects of this namespace; of all, if it is absent.
+    pub namespace: Option<&'a str>,
+    /// Those after this key.
+    pub after: Option<&'a Key>,
+    /// So many at most.
+    pub limit: Option<usize>,
+    /// Whether those after them are counted, or only noticed.
+    pub counts_remaining: bool,
 }
 
 impl Range<'_> {
     /// The objects of this part that are `wanted`, of a snapshot at this revision.
     pub(super) fn page(
-        &self,
+        self,
         snapshot: &Snapshot<'_>,
         revision: u64,
         mut wanted: impl FnMut(&Key, &Stored) -> bool,
@@ -96,11 +102,10 @@ impl Range<'_> {
             .take(most)
             .map(|(key, stored)| (key.clone(), Arc::clone(stored)))
             .collect();
-        // Only paged lists count what is left.
-        let remaining = if self.limit.is_some() {
+        let remaining = if self.counts_remaining {
             rest.count()
         } else {
-            0
+            usize::from(rest.next().is_some())
         };
         Page {
             objects,

@@ -23,6 +23,16 @@ fn change_often(store: &Store, key: &Key) {
     }
 }
 
+/// A page of all namespaces, and how many objects remain after it.
+fn range_after(after: Option<&Key>, limit: usize) -> Range<'_> {
+    Range {
+        after,
+        limit: Some(limit),
+        counts_remaining: true,
+        ..Range::default()
+    }
+}
+
 #[test]
 fn write_of_stale_revision_conflicts() {
     let store = Store::new();
@@ -170,9 +180,7 @@ fn paged_list_is_of_one_revision_however_much_changes_meanwhile() {
             .list_at(
                 "/things",
                 Some(begin),
-                None,
-                after.as_ref(),
-                Some(200),
+                range_after(after.as_ref(), 200),
                 |_, _| true,
             )
             .unwrap();
@@ -265,23 +273,45 @@ fn paged_list_continues_within_namespace() {
             .write("/things", &key, Write::Create(object(name, "x")))
             .unwrap();
     }
-    let page = store
-        .list_at("/things", None, Some("b"), None, Some(2), |_, _| true)
-        .unwrap();
-    let names: Vec<&str> = page.objects.iter().map(|(key, _)| &*key.name).collect();
-    assert_eq!((names, page.remaining), (vec!["1", "2"], 1));
-    let page = store
-        .list_at(
-            "/things",
-            None,
-            Some("b"),
-            Some(&Key::new("b", "2")),
-            Some(2),
-            |_, _| true,
-        )
-        .unwrap();
-    assert_eq!((page.objects.len(), page.remaining), (1, 0));
+    let page = |after: Option<&Key>, limit: usize| {
+        let range = Range {
+            namespace: Some("b"),
+            ..range_after(after, limit)
+        };
+        let page = store.list_at("/things", None, range, |_, _| true).unwrap();
+        let names = page.objects.iter().map(|(key, _)| key.name.to_string());
+        (names.collect::<Vec<_>>().join(" "), page.remaining)
+    };
+    assert_eq!(page(None, 2), ("1 2".to_owned(), 1));
+    assert_eq!(page(Some(&Key::new("b", "2")), 2), ("3".to_owned(), 0));
+    assert_eq!(page(None, 3), ("1 2 3".to_owned(), 0));
+    assert_eq!(store.all_in("/things", Some("b")).len(), 3);
     assert_eq!(store.all("/things").len(), 5);
+}
+
+#[test]
+fn objects_after_a_page_are_noticed_without_looking_at_all_of_them() {
+    let store = Store::new();
+    for number in 0..100 {
+        let name = format!("o{number:02}");
+        store
+            .write("/things", &key(&name), Write::Create(object(&name, "x")))
+            .unwrap();
+    }
+    let page = |limit: usize| {
+        let mut seen = 0;
+        let range = Range {
+            counts_remaining: false,
+            ..range_after(None, limit)
+        };
+        let page = store.list_at("/things", None, range, |_, _| {
+            seen += 1;
+            true
+        });
+        (page.unwrap().remaining, seen)
+    };
+    assert_eq!(page(10), (1, 11));
+    assert_eq!(page(100), (0, 100));
 }
 
 #[test]
@@ -304,9 +334,7 @@ fn list_at_earlier_revision_has_old_objects() {
         .list_at(
             "/things",
             Some(first.stored.revision),
-            None,
-            None,
-            None,
+            Range::default(),
             |_, _| true,
         )
         .unwrap();
@@ -321,9 +349,7 @@ fn list_at_earlier_revision_has_old_objects() {
         .list_at(
             "/things",
             Some(first.stored.revision),
-            None,
-            None,
-            None,
+            Range::default(),
             |_, _| true,
         )
         .unwrap_err();
@@ -369,7 +395,11 @@ fn narrowed_page_keeps_its_limit() {
             .unwrap();
     }
     let page = |after: Option<&Key>| {
-        let all = store.list_at("/things", None, None, after, None, |_, _| true);
+        let range = Range {
+            after,
+            ..Range::default()
+        };
+        let all = store.list_at("/things", None, range, |_, _| true);
         all.unwrap()
             .narrowed(Some(3), |_, stored| stored.value()["data"] == "odd")
     };
