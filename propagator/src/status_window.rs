@@ -28,8 +28,11 @@ const MOST_CLUSTERS: u32 = 10_000;
 const LONGEST_CONTINUOUS_WINDOW: Duration = Duration::from_secs(5);
 /// Changes are continuous if there are this many of them before a write, ...
 const FEWEST_CHANGES: u64 = 2;
-/// ... and this many more for each second since the one before it: fewer are not worth waiting for.
+/// ... and this many more for each second since the one before it: fewer are not worth waiting for, ...
 const FEWEST_CHANGES_PER_SECOND: u64 = 2;
+/// ... if the root policy has at most this many clusters. Of one with more, which costs more to write, each change is worth as
+/// much less: ten versions a second of a status of 1 MiB fill the etcd of a hub within minutes.
+const CLUSTERS_OF_CHEAP_STATUS: u64 = 1_000;
 /// Each write lists all clusters of its root policy, so what statuses cost the propagator and the API server is the number of
 /// clusters written. All root policies under continuous change together are written with about this many in a second, ...
 const CLUSTERS_PER_SECOND: u32 = 4_000;
@@ -113,7 +116,9 @@ impl LastWrite {
     fn pace(&self, now: Instant, changes: u64) -> Pace {
         let gap = now.duration_since(self.at);
         let changes = changes.saturating_sub(self.size.changes);
-        let fewest = FEWEST_CHANGES + FEWEST_CHANGES_PER_SECOND * gap.as_secs();
+        let clusters = u64::try_from(self.size.clusters).unwrap_or(u64::MAX);
+        let more = FEWEST_CHANGES_PER_SECOND * gap.as_secs() * CLUSTERS_OF_CHEAP_STATUS;
+        let fewest = FEWEST_CHANGES + more / clusters.max(CLUSTERS_OF_CHEAP_STATUS);
         if self.is_pressed(now) && changes >= fewest {
             Pace::Continuous
         } else if self.is_pressed(now) || gap <= continuous_window_length(self.size.clusters) * 2 {
@@ -291,6 +296,27 @@ mod tests {
             let mut settled = gaps[gaps.len() - 5..].iter();
             assert!(settled.all(|gap| gap.abs_diff(expected) <= 100), "{gaps:?}");
         }
+    }
+
+    #[rstest]
+    #[case::of_ten_thousand_clusters(10_000, 10_000)]
+    #[case::of_five_thousand_clusters(5_000, 10_000)]
+    #[case::of_a_thousand_clusters_as_if_alone(1_000, 1_289)]
+    fn one_change_a_second_is_continuous_if_statuses_are_large(
+        #[case] clusters: usize,
+        #[case] expected: u64,
+    ) {
+        for of_one in writes_of(20, clusters, (0..120_000).step_by(1_000)) {
+            let gaps = gaps(&of_one);
+            let mut settled = gaps[gaps.len() - 3..].iter();
+            assert!(settled.all(|gap| gap.abs_diff(expected) <= 1), "{gaps:?}");
+        }
+    }
+
+    #[test]
+    fn single_changes_of_a_large_status_are_written_at_once_when_they_are_rare() {
+        let changes: Vec<u64> = (0..120_000).step_by(12_000).collect();
+        assert_eq!(writes(10_000, changes.clone()), changes);
     }
 
     /// Twenty statuses of a thousand clusters change all the time for a minute. Then each changes once in 2.5 s.
