@@ -253,8 +253,13 @@ pub(crate) async fn withdraw(plane: &Plane, program: &Program, size: Size) -> Re
         .await?;
     loop {
         tokio::time::sleep(Duration::from_millis(250)).await;
-        let left = all(plane).list_metadata(&ListParams::default()).await?;
-        if left.items.len() <= size.policies {
+        // Not the objects: a list of all would cost the API server more than to delete them.
+        let first = all(plane)
+            .list_metadata(&ListParams::default().limit(1))
+            .await?;
+        let remaining = first.metadata.remaining_item_count.unwrap_or_default();
+        let left = first.items.len() + usize::try_from(remaining)?;
+        if left <= size.policies {
             break;
         }
     }
