@@ -37,7 +37,7 @@ struct Args {
     /// for a drift has caught up after 170.
     #[arg(long, default_value_t = 250)]
     pause: u64,
-    /// Policies for operators, one each.
+    /// Policies for operators, one each. With 0 these measurements are left out.
     #[arg(long, default_value_t = 50)]
     operators: usize,
     /// Flags for the program, besides those it is always given.
@@ -76,6 +76,9 @@ async fn main() -> Result<()> {
     let drifts = (args.drifts, Duration::from_millis(args.pause));
     measure::drift(&plane, &controller, args.enforce_policy, drifts).await?;
     controller.stop();
+    if args.operators == 0 {
+        return Ok(());
+    }
 
     println!("\n# {} policies for operators", args.operators);
     operators::install(&plane, args.operators).await?;
