@@ -37,7 +37,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// The objects from a key on, by key.
-    fn from(&self, start: Bound<&Key>) -> impl Iterator<Item = (&'a Key, &'a Arc<Stored>)> {
+    fn objects_from(&self, start: Bound<&Key>) -> impl Iterator<Item = (&'a Key, &'a Arc<Stored>)> {
         let range = (start, Bound::Unbounded);
         let unchanged = self.current.range::<Key, _>(range);
         let mut unchanged = unchanged
@@ -93,7 +93,7 @@ impl Range<'_> {
                 .is_none_or(|namespace| &*key.namespace == namespace)
         };
         let mut rest = snapshot
-            .from(start)
+            .objects_from(start)
             .take_while(|(key, _)| inside(key))
             .filter(|(key, stored)| wanted(key, stored));
         let most = self.limit.unwrap_or(usize::MAX);

@@ -2,7 +2,7 @@
 
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::DiscoveryError;
-use reeve_runtime::object::{StatusReason, status_message};
+use reeve_runtime::object::{StatusReason, error_chain, status_message};
 
 /// Why a policy's status could not be reconciled.
 #[derive(Debug, thiserror::Error)]
@@ -16,7 +16,10 @@ pub enum StatusError {
         source: serde_json::Error,
     },
     /// It is not known whether a template's kind exists.
-    #[error("cannot read the template objects of the policy {policy}: {source}")]
+    #[error(
+        "cannot read the template objects of the policy {policy}: {}",
+        error_chain(source)
+    )]
     Discover {
         /// The policy's name.
         policy: String,

@@ -74,10 +74,7 @@ impl TemplateSync {
             Ok(served) => served,
             // If the kind is not served, there are no objects.
             Err(error) if error.is_absent() => return Vec::new(),
-            Err(source) => {
-                let template = String::new();
-                return vec![TemplateSyncError::Discover { template, source }];
-            }
+            Err(source) => return vec![TemplateSyncError::DiscoverForCleanup(source)],
         };
         let ours = ListParams::default().labels(&format!("{PARENT_POLICY_LABEL}={}", parent.name));
         let objects = match self.api(&served).list(&ours).await {

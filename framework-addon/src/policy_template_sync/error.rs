@@ -4,7 +4,7 @@
 use kube::core::GroupVersionKind;
 use reeve_runtime::dependencies::ReadError;
 use reeve_runtime::discovery::DiscoveryError;
-use reeve_runtime::object::{StatusReason, status_message};
+use reeve_runtime::object::{StatusReason, error_chain, status_message};
 
 use super::messages;
 use crate::gatekeeper::Integration;
@@ -122,13 +122,16 @@ pub enum TemplateSyncError {
     #[error("cannot decode the policy: {0}")]
     Policy(#[source] serde_json::Error),
     /// It is not known whether a kind exists.
-    #[error("template {template}: {source}")]
+    #[error("template {template}: {}", error_chain(source))]
     Discover {
-        /// The template's name; empty during cleanup.
+        /// The template's name.
         template: String,
         /// The error of the discovery.
         source: DiscoveryError,
     },
+    /// It is not known whether there can be objects to clean up.
+    #[error("cannot clean up the objects that belong to the policy: {}", error_chain(.0))]
+    DiscoverForCleanup(#[source] DiscoveryError),
     /// A dependency could not be read, and the template's object was left as it is.
     #[error("template {template}: cannot tell whether its dependencies are satisfied: {reason}")]
     Unclear {
@@ -231,6 +234,7 @@ impl TemplateSyncError {
             Self::Discover { template, .. } | Self::Unclear { template, .. } => {
                 system(template, "get-error")
             }
+            Self::DiscoverForCleanup(_) => system("", "get-error"),
             Self::List { .. } => system("", "client-error"),
             Self::DisablePruning { template, .. } | Self::ClearCompliance { template, .. } => {
                 system(template, "patch-error")
