@@ -57,6 +57,7 @@ async fn main() -> Result<()> {
     let (plane, program) = start(args.binary.as_deref()).await?;
     if let Some(count) = args.status_writes {
         objects::roots_namespace(&plane).await?;
+        writes::compare_creations(&plane, 10 * count).await?;
         return writes::compare(&plane, count).await;
     }
     let size = Size {

@@ -148,7 +148,7 @@ pub(crate) fn binding(size: Size) -> Value {
     })
 }
 
-fn policy(number: usize, size: Size) -> Value {
+pub(crate) fn policy(number: usize, size: Size) -> Value {
     let templates: Vec<_> = (0..2).map(|part| template(number, part, size)).collect();
     json!({
         "apiVersion": "policy.open-cluster-management.io/v1", "kind": "Policy",

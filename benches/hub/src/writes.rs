@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
-use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams, ValidationDirective};
 use reeve_api::Policy;
 use reeve_benches_measuring::{Observed, print_latencies, servers_cpu};
 use reeve_runtime::writes;
 use reeve_testkit::Plane;
 use serde_json::{Value, json};
 
-use crate::objects::{ROOTS, cluster, policies};
+use crate::objects::{self, ROOTS, Size, cluster, policies};
 
 const POLICY: &str = "written";
 /// Rounds of all methods: the machine is not the same all the time.
@@ -22,17 +22,19 @@ enum Method {
     MergePatch,
     JsonPatchOfAll,
     JsonPatchForMetadata,
+    JsonPatchUnvalidated,
     JsonPatchOfAllTested,
     JsonPatchOfOne,
     Apply,
 }
 
 impl Method {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 8] = [
         Self::Update,
         Self::MergePatch,
         Self::JsonPatchOfAll,
         Self::JsonPatchForMetadata,
+        Self::JsonPatchUnvalidated,
         Self::JsonPatchOfAllTested,
         Self::JsonPatchOfOne,
         Self::Apply,
@@ -44,6 +46,7 @@ impl Method {
             Self::MergePatch => "merge patch",
             Self::JsonPatchOfAll => "JSON patch of the list",
             Self::JsonPatchForMetadata => "JSON patch of the list, answered with metadata",
+            Self::JsonPatchUnvalidated => "JSON patch of the list, unknown fields ignored",
             Self::JsonPatchOfAllTested => "JSON patch of the list, UID tested",
             Self::JsonPatchOfOne => "JSON patch of one entry, UID tested",
             Self::Apply => "server-side apply",
@@ -84,6 +87,52 @@ pub(crate) async fn compare(plane: &Plane, writes: usize) -> Result<()> {
         }
         api.delete(POLICY, &kube::api::DeleteParams::default())
             .await?;
+    }
+    Ok(())
+}
+
+/// Compares creations of replicas with and without a check for unknown fields, `count` of each in each round.
+pub(crate) async fn compare_creations(plane: &Plane, count: usize) -> Result<()> {
+    let api: Api<DynamicObject> = Api::namespaced_with(plane.client(), ROOTS, &policies());
+    let size = Size {
+        clusters: 1,
+        policies: 1,
+        templates: false,
+    };
+    println!("\n# replicas are created");
+    let _watched = Observed::start(api.clone());
+    let ways = [
+        ("unknown fields warned of", ""),
+        ("unknown fields ignored", "?fieldValidation=Ignore"),
+    ];
+    let mut costs = [(); 2].map(|()| (Duration::ZERO, Vec::new()));
+    let mut number = 0;
+    for _ in 0..ROUNDS {
+        for ((_, query), (cpu, took)) in ways.iter().zip(&mut costs) {
+            let before = servers_cpu(plane)?;
+            for _ in 0..count {
+                let policy = objects::policy(number, size);
+                number += 1;
+                let started = Instant::now();
+                let request = http::Request::post(format!("{}{query}", api.resource_url()))
+                    .header("content-type", "application/json")
+                    .header(
+                        "accept",
+                        "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
+                    )
+                    .body(serde_json::to_vec(&policy)?)?;
+                plane.client().request_text(request).await?;
+                took.push(started.elapsed());
+            }
+            *cpu += servers_cpu(plane)?.saturating_sub(before);
+        }
+    }
+    for ((what, _), (cpu, took)) in ways.iter().zip(costs) {
+        let each = cpu.as_secs_f64() * 1000.0 / f64::from(u32::try_from(took.len())?);
+        print_latencies(
+            &format!("{what}: API server and etcd CPU {each:.2} ms a creation;"),
+            took,
+        );
     }
     Ok(())
 }
@@ -157,6 +206,14 @@ async fn write(
             let (client, key) = (api.clone().into_client(), (ROOTS, POLICY));
             writes::json_patch_status::<Policy>(&client, key, &json!([all])).await?;
             return Ok(policy);
+        }
+        Method::JsonPatchUnvalidated => {
+            let params = PatchParams {
+                field_validation: Some(ValidationDirective::Ignore),
+                ..params
+            };
+            let patch = json_patch(json!([all]))?;
+            return Ok(api.patch_status(POLICY, &params, &patch).await?);
         }
         Method::JsonPatchOfAllTested => json_patch(json!([test, all]))?,
         Method::JsonPatchOfOne => {
