@@ -59,7 +59,7 @@ impl Selection {
             namespace: self.namespace.as_deref(),
             after: part.after,
             limit: part.limit.filter(|_| !reads),
-            // Nobody is told how many remain of a selection, and each of them would be compared with it for each page.
+            // The response has no such count for a selection, and each page would compare it with all objects that remain.
             counts_remaining: self.is_plain(),
         };
         let page = store.list_at(&kind.table, part.revision, range, |key, stored| {

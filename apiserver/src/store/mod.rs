@@ -165,13 +165,14 @@ impl Store {
         table.map_or(0, |table| table.log.read().newest())
     }
 
-    /// Those objects of a part of a table that are `wanted`; as they were at a revision, if one is given and still remembered.
+    /// The objects in a range of a table that are selected; as they were at a revision, if one is given and the log reaches back
+    /// to it.
     pub fn list_at(
         &self,
         table: &str,
         revision: Option<u64>,
         range: Range<'_>,
-        wanted: impl FnMut(&Key, &Stored) -> bool,
+        is_selected: impl FnMut(&Key, &Stored) -> bool,
     ) -> Result<Page, TooOld> {
         let inner = self.shared.inner.read();
         let newest = inner.revision;
@@ -183,17 +184,11 @@ impl Store {
             });
         };
         let log = table.log.read();
-        let (snapshot, revision) = match revision {
-            Some(revision) if revision < log.newest() => {
-                let snapshot = Snapshot::at(&table.objects, &log, revision)?;
-                (snapshot, revision)
-            }
-            _ => {
-                let snapshot = Snapshot::current(&table.objects);
-                (snapshot, revision.unwrap_or(newest))
-            }
+        let snapshot = match revision {
+            Some(revision) => Snapshot::at(&table.objects, &log, revision)?,
+            None => Snapshot::current(&table.objects),
         };
-        Ok(range.page(&snapshot, revision, wanted))
+        Ok(range.page(&snapshot, revision.unwrap_or(newest), is_selected))
     }
 
     /// All objects of a table.

@@ -75,12 +75,12 @@ pub struct Range<'a> {
 }
 
 impl Range<'_> {
-    /// The objects of this part that are `wanted`, of a snapshot at this revision.
+    /// The objects in this range that are selected, of a snapshot at this revision.
     pub(super) fn page(
         self,
         snapshot: &Snapshot<'_>,
         revision: u64,
-        mut wanted: impl FnMut(&Key, &Stored) -> bool,
+        mut is_selected: impl FnMut(&Key, &Stored) -> bool,
     ) -> Page {
         let first = Key::new(self.namespace.unwrap_or_default(), "");
         let start = match (self.after, self.namespace) {
@@ -95,7 +95,7 @@ impl Range<'_> {
         let mut rest = snapshot
             .objects_from(start)
             .take_while(|(key, _)| inside(key))
-            .filter(|(key, stored)| wanted(key, stored));
+            .filter(|(key, stored)| is_selected(key, stored));
         let most = self.limit.unwrap_or(usize::MAX);
         let objects = rest
             .by_ref()

@@ -102,13 +102,12 @@ fn cursor_sees_every_change_once_or_expires() {
     cursor.changes(100).unwrap_err();
 }
 
-/// After which of some changes the first one is forgotten. Each replaces a version of 10,000 bytes, `pause` after the one before
-/// it.
+/// The number of changes after which the log no longer has the first one. Each replaces a version of 10,000 bytes, `pause` after
+/// the one before it.
 fn forgotten_after(changes: u64, pause: Duration, size: TableSize) -> Option<u64> {
-    let begin = Instant::now();
     let mut log = Log::new(0);
     let mut before = None;
-    let mut at = begin;
+    let mut at = Instant::now();
     (1..=changes).find(|revision| {
         let bytes = Bytes::from(vec![b'x'; 10_000]);
         let object = Arc::new(summarized(
@@ -290,7 +289,7 @@ fn paged_list_continues_within_namespace() {
 }
 
 #[test]
-fn objects_after_a_page_are_noticed_without_looking_at_all_of_them() {
+fn page_without_a_count_evaluates_one_object_after_its_limit() {
     let store = Store::new();
     for number in 0..100 {
         let name = format!("o{number:02}");
