@@ -54,6 +54,42 @@ impl Method {
     }
 }
 
+/// What writes of one method cost.
+#[derive(Default)]
+struct Cost {
+    /// CPU time of the API server and etcd.
+    servers: Duration,
+    /// From each request to its response.
+    latencies: Vec<Duration>,
+}
+
+impl Cost {
+    /// Adds some writes, one after the other.
+    async fn measure(
+        &mut self,
+        plane: &Plane,
+        count: usize,
+        mut write: impl AsyncFnMut() -> Result<()>,
+    ) -> Result<()> {
+        let before = servers_cpu(plane)?;
+        for _ in 0..count {
+            let started = Instant::now();
+            write().await?;
+            self.latencies.push(started.elapsed());
+        }
+        self.servers += servers_cpu(plane)?.saturating_sub(before);
+        Ok(())
+    }
+
+    fn print(self, method: &str) -> Result<()> {
+        let count = f64::from(u32::try_from(self.latencies.len())?);
+        let each = self.servers.as_secs_f64() * 1000.0 / count;
+        let what = format!("{method}: API server and etcd CPU {each:.2} ms a write;");
+        print_latencies(&what, self.latencies);
+        Ok(())
+    }
+}
+
 /// Measures statuses of these numbers of clusters, with `writes` writes of each method in each round.
 pub(crate) async fn compare(plane: &Plane, writes: usize) -> Result<()> {
     let api: Api<DynamicObject> = Api::namespaced_with(plane.client(), ROOTS, &policies());
@@ -63,27 +99,19 @@ pub(crate) async fn compare(plane: &Plane, writes: usize) -> Result<()> {
         println!("\n# a status of {clusters} clusters, {} KiB", bytes / 1024);
         // The propagator watches what it writes.
         let _watched = Observed::start(api.clone());
-        let mut costs = vec![(Duration::ZERO, Vec::new()); Method::ALL.len()];
+        let mut costs = Method::ALL.map(|_| Cost::default());
         let mut change = 0;
         for _ in 0..ROUNDS {
-            for (method, (cpu, took)) in Method::ALL.into_iter().zip(&mut costs) {
-                let before = servers_cpu(plane)?;
-                for _ in 0..writes {
+            for (method, cost) in Method::ALL.into_iter().zip(&mut costs) {
+                let one = async || {
                     change += 1;
-                    let started = Instant::now();
-                    policy = write(&api, policy, method, (clusters, change)).await?;
-                    took.push(started.elapsed());
-                }
-                *cpu += servers_cpu(plane)?.saturating_sub(before);
+                    write(&api, &mut policy, method, (clusters, change)).await
+                };
+                cost.measure(plane, writes, one).await?;
             }
         }
-        for (method, (cpu, took)) in Method::ALL.into_iter().zip(costs) {
-            let each = cpu.as_secs_f64() * 1000.0 / f64::from(u32::try_from(took.len())?);
-            let what = format!(
-                "{}: API server and etcd CPU {each:.2} ms a write;",
-                method.name()
-            );
-            print_latencies(&what, took);
+        for (method, cost) in Method::ALL.into_iter().zip(costs) {
+            cost.print(method.name())?;
         }
         api.delete(POLICY, &kube::api::DeleteParams::default())
             .await?;
@@ -105,15 +133,13 @@ pub(crate) async fn compare_creations(plane: &Plane, count: usize) -> Result<()>
         ("unknown fields warned of", ""),
         ("unknown fields ignored", "?fieldValidation=Ignore"),
     ];
-    let mut costs = [(); 2].map(|()| (Duration::ZERO, Vec::new()));
+    let mut costs = ways.map(|_| Cost::default());
     let mut number = 0;
     for _ in 0..ROUNDS {
-        for ((_, query), (cpu, took)) in ways.iter().zip(&mut costs) {
-            let before = servers_cpu(plane)?;
-            for _ in 0..count {
+        for ((_, query), cost) in ways.iter().zip(&mut costs) {
+            let one = async || {
                 let policy = objects::policy(number, size);
                 number += 1;
-                let started = Instant::now();
                 let request = http::Request::post(format!("{}{query}", api.resource_url()))
                     .header("content-type", "application/json")
                     .header(
@@ -122,17 +148,13 @@ pub(crate) async fn compare_creations(plane: &Plane, count: usize) -> Result<()>
                     )
                     .body(serde_json::to_vec(&policy)?)?;
                 plane.client().request_text(request).await?;
-                took.push(started.elapsed());
-            }
-            *cpu += servers_cpu(plane)?.saturating_sub(before);
+                Ok(())
+            };
+            cost.measure(plane, count, one).await?;
         }
     }
-    for ((what, _), (cpu, took)) in ways.iter().zip(costs) {
-        let each = cpu.as_secs_f64() * 1000.0 / f64::from(u32::try_from(took.len())?);
-        print_latencies(
-            &format!("{what}: API server and etcd CPU {each:.2} ms a creation;"),
-            took,
-        );
+    for ((method, _), cost) in ways.iter().zip(costs) {
+        cost.print(method)?;
     }
     Ok(())
 }
@@ -173,22 +195,23 @@ fn compliance(clusters: usize, changes: usize, number: usize) -> &'static str {
 
 async fn write(
     api: &Api<DynamicObject>,
-    mut policy: DynamicObject,
+    policy: &mut DynamicObject,
     method: Method,
     (clusters, changes): (usize, usize),
-) -> Result<DynamicObject> {
+) -> Result<()> {
     let wanted = status(clusters, changes);
     let uid = policy.metadata.uid.as_deref().context("no UID")?;
     let test = json!({"op": "test", "path": "/metadata/uid", "value": uid});
     let all = json!({"op": "add", "path": "/status", "value": wanted});
-    let params = PatchParams::default();
+    let mut params = PatchParams::default();
     let patch = match method {
         Method::Update => {
             // With the resource version of the last answer, which a watch would have delivered.
             policy.data["status"] = wanted;
-            return Ok(api
-                .replace_status(POLICY, &PostParams::default(), &policy)
-                .await?);
+            *policy = api
+                .replace_status(POLICY, &PostParams::default(), policy)
+                .await?;
+            return Ok(());
         }
         Method::MergePatch => Patch::Merge(json!({"status": wanted})),
         Method::Apply => {
@@ -196,24 +219,18 @@ async fn write(
                 "apiVersion": "policy.open-cluster-management.io/v1", "kind": "Policy",
                 "metadata": {"name": POLICY}, "status": wanted,
             });
-            let params = PatchParams::apply("reeve-bench").force();
-            return Ok(api
-                .patch_status(POLICY, &params, &Patch::Apply(applied))
-                .await?);
+            params = PatchParams::apply("reeve-bench").force();
+            Patch::Apply(applied)
         }
         Method::JsonPatchOfAll => json_patch(json!([all]))?,
         Method::JsonPatchForMetadata => {
             let (client, key) = (api.clone().into_client(), (ROOTS, POLICY));
             writes::json_patch_status::<Policy>(&client, key, &json!([all])).await?;
-            return Ok(policy);
+            return Ok(());
         }
         Method::JsonPatchUnvalidated => {
-            let params = PatchParams {
-                field_validation: Some(ValidationDirective::Ignore),
-                ..params
-            };
-            let patch = json_patch(json!([all]))?;
-            return Ok(api.patch_status(POLICY, &params, &patch).await?);
+            params.field_validation = Some(ValidationDirective::Ignore);
+            json_patch(json!([all]))?
         }
         Method::JsonPatchOfAllTested => json_patch(json!([test, all]))?,
         Method::JsonPatchOfOne => {
@@ -223,7 +240,8 @@ async fn write(
             json_patch(json!([test, {"op": "replace", "path": path, "value": value}]))?
         }
     };
-    Ok(api.patch_status(POLICY, &params, &patch).await?)
+    *policy = api.patch_status(POLICY, &params, &patch).await?;
+    Ok(())
 }
 
 fn json_patch(changes: Value) -> Result<Patch<Value>> {
