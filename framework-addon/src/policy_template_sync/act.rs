@@ -133,6 +133,10 @@ impl TemplateSync {
                     template: name.clone(),
                 })
             }
+            // The API server checks the fields first. An object that exists is updated once the watch has delivered it.
+            Err(_) if self.exists(kind, name).await => Err(TemplateSyncError::Outdated {
+                template: name.clone(),
+            }),
             Err(error) => {
                 let (reason, rejection) = rejection_of(name, &kind.resource.kind, &error);
                 let error = TemplateError::Create(reason, rejection);
@@ -140,6 +144,12 @@ impl TemplateSync {
                 Ok(None)
             }
         }
+    }
+
+    /// Whether the API server has the object, which the watch may not have delivered yet.
+    async fn exists(&self, kind: &ServedKind, name: &str) -> bool {
+        // If it cannot be asked, the reason for which the creation failed is the better one.
+        matches!(self.api(kind).get_metadata_opt(name).await, Ok(Some(_)))
     }
 
     async fn update(

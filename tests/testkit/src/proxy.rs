@@ -1,4 +1,4 @@
-//! A way to an API server on which requests can be held back by their path.
+//! A way to an API server on which requests, or the events of watches, can be held back by their path.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,6 +11,7 @@ use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
 use axum_server::Handle;
 use axum_server::tls_rustls::RustlsConfig;
+use futures::StreamExt as _;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use tokio::sync::watch;
@@ -20,11 +21,29 @@ use crate::{Plane, free_port};
 /// The longest body of a request.
 const BODY: usize = 16 << 20;
 
+/// What does not get through. Each holds a part of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Held {
+    Nothing,
+    Requests(&'static str),
+    Events(&'static str),
+}
+
+impl Held {
+    fn is_request(self, path: &str) -> bool {
+        matches!(self, Self::Requests(part) if path.contains(part))
+    }
+
+    fn is_event(self, path: &str) -> bool {
+        matches!(self, Self::Events(part) if path.contains(part))
+    }
+}
+
 /// Takes the requests of one user and sends them on, but those that it holds back. It ends when it is dropped.
 ///
 /// It ends TLS with the plane's own certificate, which kubeconfigs of the plane trust.
 pub struct Proxy {
-    held: watch::Sender<Option<&'static str>>,
+    held: watch::Sender<Held>,
     kubeconfig: PathBuf,
     handle: Handle<std::net::SocketAddr>,
 }
@@ -38,7 +57,7 @@ impl Drop for Proxy {
 /// What every request needs.
 struct Forward {
     client: Client,
-    held: watch::Receiver<Option<&'static str>>,
+    held: watch::Receiver<Held>,
 }
 
 impl Proxy {
@@ -57,7 +76,7 @@ impl Proxy {
             Config::from_custom_kubeconfig(Kubeconfig::from_yaml(&text)?, &options).await?;
         // What the API server answers is the client's business.
         config.default_retry = false;
-        let (held, holds) = watch::channel(None);
+        let (held, holds) = watch::channel(Held::Nothing);
         let forward = Forward {
             client: Client::try_from(config)?,
             held: holds,
@@ -91,29 +110,53 @@ impl Proxy {
 
     /// Holds back the requests whose path contains this: nothing arrives, and no response comes.
     pub fn hold(&self, part: &'static str) {
-        self.held.send_replace(Some(part));
+        self.held.send_replace(Held::Requests(part));
     }
 
-    /// Lets all requests through, those too that somebody still waits for.
+    /// Holds back the events of watches whose path contains this, as a slow API server does: whoever watches is behind. Everything
+    /// else gets through.
+    pub fn hold_events(&self, part: &'static str) {
+        self.held.send_replace(Held::Events(part));
+    }
+
+    /// Lets everything through, what somebody still waits for too.
     pub fn open(&self) {
-        self.held.send_replace(None);
+        self.held.send_replace(Held::Nothing);
     }
 }
 
 async fn send_on(State(forward): State<Arc<Forward>>, request: Request) -> Response {
     let path = request.uri().path().to_owned();
-    let mut filter = forward.held.clone();
-    let is_open = filter.wait_for(|part| part.is_none_or(|part| !path.contains(part)));
+    let mut held = forward.held.clone();
+    let is_open = held.wait_for(|held| !held.is_request(&path));
     if is_open.await.is_err() {
         return StatusCode::BAD_GATEWAY.into_response();
     }
+    let query = request.uri().query().unwrap_or_default();
+    let is_watch = query.split('&').any(|option| option == "watch=true");
     let (head, body) = request.into_parts();
     let Ok(body) = body::to_bytes(body, BODY).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
     let request = http::Request::from_parts(head, kube::client::Body::from(body));
     match forward.client.send(request).await {
+        Ok(answer) if is_watch => answer
+            .map(|events| delayed(Body::new(events), path, held))
+            .into_response(),
         Ok(answer) => answer.map(Body::new).into_response(),
         Err(error) => (StatusCode::BAD_GATEWAY, error.to_string()).into_response(),
     }
+}
+
+/// The same events, each no earlier than it may get through.
+fn delayed(events: Body, path: String, held: watch::Receiver<Held>) -> Body {
+    let path = Arc::new(path);
+    Body::from_stream(events.into_data_stream().then(move |event| {
+        let (path, mut held) = (Arc::clone(&path), held.clone());
+        async move {
+            // The proxy is gone: its clients are, too.
+            let _ = held.wait_for(|held| !held.is_event(&path)).await;
+            event
+        }
+    }))
 }

@@ -1,8 +1,9 @@
-//! What a `governance-policy-framework-addon` promises whatever happens: a hub may be away for as long as it likes, and
-//! the process may be killed at any moment. Every scenario has clusters of its own.
+//! What a `governance-policy-framework-addon` promises whatever happens: a hub may be away for as long as it likes, the
+//! process may be killed at any moment, and its watches may be behind. Every scenario has clusters of its own.
 
 mod kills;
 mod partition;
+mod slow_watch;
 mod steps;
 
 use std::process::ExitCode;
@@ -25,6 +26,10 @@ fn main() -> ExitCode {
                 Box::pin(partition::silent())
             }),
             scenario("killed_again_and_again", |_| Box::pin(kills::kills())),
+            scenario(
+                "invalid_change_of_an_object_that_the_watch_has_not_delivered",
+                |_| Box::pin(slow_watch::invalid_change()),
+            ),
         ],
     )
 }
