@@ -322,6 +322,7 @@ impl<C: Cluster> Run<'_, C> {
         let mut conflicts = 0;
         loop {
             self.outcome.wrote |= !matches!(step, Step::Done(_));
+            let is_creation = matches!(step, Step::Create(_));
             let (next, written) = match step {
                 Step::Done(decision) => return (*decision, latest),
                 Step::Create(object) => {
@@ -373,6 +374,17 @@ impl<C: Cluster> Run<'_, C> {
                     let next = decide::first(target, &live);
                     latest = live.ok().flatten();
                     next
+                }
+                // The API server checks the fields first. The object may exist, and the watch has not delivered it yet.
+                Err(WriteError::BadRequest(_) | WriteError::Invalid(_)) if is_creation => {
+                    match cluster.get_uncached(kind, location).await {
+                        Ok(Some(found)) => {
+                            let found = Arc::new(found);
+                            latest = Some(Arc::clone(&found));
+                            decide::first(target, &Ok(Some(found)))
+                        }
+                        Ok(None) | Err(_) => next,
+                    }
                 }
                 Ok(Value::Null) | Err(_) => next,
                 Ok(written) => {

@@ -16,6 +16,8 @@ use crate::evaluate::templates::Templates;
 #[derive(Clone)]
 struct Counting {
     objects: Offline,
+    /// Whether the watch has delivered the objects.
+    is_delivered: bool,
     dry_runs: Arc<AtomicUsize>,
     updates: Arc<AtomicUsize>,
     update: fn(&Value) -> Result<Value, WriteError>,
@@ -25,6 +27,7 @@ impl Counting {
     fn new(objects: Vec<Value>, update: fn(&Value) -> Result<Value, WriteError>) -> Self {
         Self {
             objects: Offline::new(builtin(), objects).unwrap(),
+            is_delivered: true,
             dry_runs: Arc::default(),
             updates: Arc::default(),
             update,
@@ -60,6 +63,7 @@ impl Cluster for Counting {
         location: &Location,
     ) -> Result<Option<Arc<Value>>, ReadError> {
         let found = self.objects.get(kind, location).await?;
+        let found = found.filter(|_| self.is_delivered);
         Ok(found.map(|object| Arc::new(stored(&object))))
     }
 
@@ -83,12 +87,15 @@ impl Cluster for Counting {
 
     async fn create(
         &self,
-        _: &ServedKind,
-        _: &Location,
+        kind: &ServedKind,
+        location: &Location,
         object: &Value,
         _: Option<&str>,
     ) -> Result<Value, WriteError> {
-        Ok(object.clone())
+        match self.objects.get(kind, location).await {
+            Ok(None) => Ok(object.clone()),
+            _ => Err(WriteError::BadRequest("unknown field".to_owned())),
+        }
     }
 
     async fn replace(
@@ -196,6 +203,20 @@ fn cfg_104_evaluation_ends_after_repeated_conflicts() {
     assert_eq!(
         evaluation.failures,
         ["configmaps [c] in namespace default failed to update with the error `changed`"]
+    );
+}
+
+#[test]
+fn invalid_object_that_the_watch_has_not_delivered_is_updated() {
+    let mut cluster = Counting::new(vec![live()], |_| {
+        Err(WriteError::BadRequest("unknown field".to_owned()))
+    });
+    cluster.is_delivered = false;
+    let evaluation = evaluate(&evaluator(), &policy("enforce", "wanted"), &cluster);
+    assert_eq!(cluster.counts(), (1, 1));
+    assert_eq!(
+        evaluation.failures,
+        ["configmaps [c] in namespace default failed to update with the error `unknown field`"]
     );
 }
 
