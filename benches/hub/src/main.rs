@@ -1,9 +1,11 @@
 //! What a `governance-policy-propagator` costs on a hub: time, requests, CPU and memory. Any program that takes the same
 //! flags can be measured, so that two can be compared on one machine.
 
+mod cost;
 mod measure;
 mod objects;
-mod writes;
+mod replica_writes;
+mod status_writes;
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -46,6 +48,10 @@ struct Args {
     /// Instead, compare ways to write the status of a root policy, by so many writes each in three rounds.
     #[arg(long)]
     status_writes: Option<usize>,
+    /// Instead, compare what replicas cost the API server as the propagator writes them and as client-go does, by so many creations
+    /// and updates each in three rounds.
+    #[arg(long, conflicts_with = "status_writes")]
+    replica_writes: Option<usize>,
     /// Flags for the program, besides those it is always given.
     #[arg(last = true)]
     flags: Vec<String>,
@@ -57,8 +63,11 @@ async fn main() -> Result<()> {
     let (plane, program) = start(args.binary.as_deref()).await?;
     if let Some(count) = args.status_writes {
         objects::roots_namespace(&plane).await?;
-        writes::compare_creations(&plane, 10 * count).await?;
-        return writes::compare(&plane, count).await;
+        return status_writes::compare(&plane, count).await;
+    }
+    if let Some(count) = args.replica_writes {
+        objects::roots_namespace(&plane).await?;
+        return replica_writes::compare(&plane, count).await;
     }
     let size = Size {
         clusters: args.clusters,

@@ -10,22 +10,25 @@ use anyhow::{Context, Result, bail};
 
 /// A main package of a Go module of ours.
 #[derive(Debug)]
-pub(crate) struct GoProgram<'a> {
+pub struct GoProgram<'a> {
     /// The folder of the module. The program is put into its `bin`.
-    pub(crate) module: &'a Path,
+    pub module: &'a Path,
     /// What the program is called.
-    pub(crate) name: &'a str,
+    pub name: &'a str,
     /// The main package: `.`, or one that the module requires.
-    pub(crate) package: &'a str,
+    pub package: &'a str,
     /// More flags of the linker.
-    pub(crate) ldflags: &'a str,
+    pub ldflags: &'a str,
     /// What to do where Go is not installed.
-    pub(crate) advice: &'a str,
+    pub advice: &'a str,
 }
 
 impl GoProgram<'_> {
     /// The program, built first when it is older than its sources. Blocks for minutes when nothing is built or cached.
-    pub(crate) fn locate(&self) -> Result<PathBuf> {
+    ///
+    /// # Errors
+    /// When it cannot be built.
+    pub fn locate(&self) -> Result<PathBuf> {
         let bin = self.module.join("bin");
         fs::create_dir_all(&bin).with_context(|| format!("creating {}", bin.display()))?;
         // Test binaries and planes ask at the same time; one builds, the others wait and find it done.

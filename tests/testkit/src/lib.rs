@@ -62,6 +62,7 @@ pub use gatekeeper::{
     GATEKEEPER_NAMESPACE, Gatekeeper, TEMPLATES_CRD, WEBHOOK, WEBHOOK_CONFIGURATION,
     gatekeeper_crds, gatekeeper_oracle, gatekeeper_pod, install_gatekeeper_crds, templates_crd,
 };
+pub use golang::GoProgram;
 pub use kube::api::DynamicObject as Object;
 pub use kubelet::{Kubelet, KubeletOptions};
 pub use net::{free_port, http_get};

@@ -134,11 +134,11 @@ async fn send_on(State(forward): State<Arc<Forward>>, request: Request) -> Respo
     }
     let query = request.uri().query().unwrap_or_default();
     let is_watch = query.split('&').any(|option| option == "watch=true");
-    let (head, body) = request.into_parts();
+    let (parts, body) = request.into_parts();
     let Ok(body) = body::to_bytes(body, BODY).await else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
-    let request = http::Request::from_parts(head, kube::client::Body::from(body));
+    let request = http::Request::from_parts(parts, kube::client::Body::from(body));
     match forward.client.send(request).await {
         Ok(answer) if is_watch => answer
             .map(|events| delayed(Body::new(events), path, held))

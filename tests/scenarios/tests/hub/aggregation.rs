@@ -136,7 +136,6 @@ pub(crate) async fn others_fields(world: Arc<Hubs>) -> Result<()> {
     root.status_is(want).await
 }
 
-/// A root that nothing binds reports so, once.
 /// The propagator patches a status that it has not seen yet: another writer removes it while the clusters answer.
 pub(crate) async fn removed(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("status-removed", &["m1"]).await?;
@@ -165,6 +164,7 @@ pub(crate) async fn removed(world: Arc<Hubs>) -> Result<()> {
     Ok(())
 }
 
+/// A root that nothing binds reports so, once.
 pub(crate) async fn unbound(world: Arc<Hubs>) -> Result<()> {
     let site = world.site("rough-edge-04", &["m1"]).await?;
     let root = site.root("policy");

@@ -15,6 +15,7 @@ mod secrets;
 mod set_status;
 mod sets;
 mod templates;
+mod updates;
 
 use std::process::ExitCode;
 
@@ -74,6 +75,8 @@ fn cases() -> Vec<Scenario<Hubs>> {
         prop_73_several_decisions_of_a_placement: churn::several_decisions,
         prop_73_decisions_change_often: churn::decisions["case-e25-often", Via::Placement],
         prop_73_decisions_of_rules_change_often: churn::decisions["case-e2-often", Via::Rule],
+        prop_92_updates_while_the_cluster_reports: updates::reported_meanwhile,
+        prop_92_finalizers_of_others_stay: updates::finalizers,
         prop_93_namespace_is_deleted_and_recreated: recovery::terminating,
         prop_78_placements_and_rules_at_once: propagation::several,
         prop_99_templates_of_all_sorts: templates::rich_templates,

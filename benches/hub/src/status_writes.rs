@@ -1,20 +1,17 @@
 //! Compares ways to write the status of a root policy by what they cost the API server.
 
-use std::time::{Duration, Instant};
-
 use anyhow::{Context as _, Result};
 use kube::api::{Api, DynamicObject, Patch, PatchParams, PostParams, ValidationDirective};
 use reeve_api::Policy;
-use reeve_benches_measuring::{Observed, print_latencies, servers_cpu};
+use reeve_benches_measuring::Observed;
 use reeve_runtime::writes;
 use reeve_testkit::Plane;
 use serde_json::{Value, json};
 
-use crate::objects::{self, ROOTS, Size, cluster, policies};
+use crate::cost::{Cost, ROUNDS};
+use crate::objects::{ROOTS, cluster, policies};
 
 const POLICY: &str = "written";
-/// Rounds of all methods: the machine is not the same all the time.
-const ROUNDS: usize = 3;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Method {
@@ -54,42 +51,6 @@ impl Method {
     }
 }
 
-/// What writes of one method cost.
-#[derive(Default)]
-struct Cost {
-    /// CPU time of the API server and etcd.
-    servers: Duration,
-    /// From each request to its response.
-    latencies: Vec<Duration>,
-}
-
-impl Cost {
-    /// Adds some writes, one after the other.
-    async fn measure(
-        &mut self,
-        plane: &Plane,
-        count: usize,
-        mut write: impl AsyncFnMut() -> Result<()>,
-    ) -> Result<()> {
-        let before = servers_cpu(plane)?;
-        for _ in 0..count {
-            let started = Instant::now();
-            write().await?;
-            self.latencies.push(started.elapsed());
-        }
-        self.servers += servers_cpu(plane)?.saturating_sub(before);
-        Ok(())
-    }
-
-    fn print(self, method: &str) -> Result<()> {
-        let count = f64::from(u32::try_from(self.latencies.len())?);
-        let each = self.servers.as_secs_f64() * 1000.0 / count;
-        let what = format!("{method}: API server and etcd CPU {each:.2} ms a write;");
-        print_latencies(&what, self.latencies);
-        Ok(())
-    }
-}
-
 /// Measures statuses of these numbers of clusters, with `writes` writes of each method in each round.
 pub(crate) async fn compare(plane: &Plane, writes: usize) -> Result<()> {
     let api: Api<DynamicObject> = Api::namespaced_with(plane.client(), ROOTS, &policies());
@@ -115,46 +76,6 @@ pub(crate) async fn compare(plane: &Plane, writes: usize) -> Result<()> {
         }
         api.delete(POLICY, &kube::api::DeleteParams::default())
             .await?;
-    }
-    Ok(())
-}
-
-/// Compares creations of replicas with and without a check for unknown fields, `count` of each in each round.
-pub(crate) async fn compare_creations(plane: &Plane, count: usize) -> Result<()> {
-    let api: Api<DynamicObject> = Api::namespaced_with(plane.client(), ROOTS, &policies());
-    let size = Size {
-        clusters: 1,
-        policies: 1,
-        templates: false,
-    };
-    println!("\n# replicas are created");
-    let _watched = Observed::start(api.clone());
-    let ways = [
-        ("unknown fields warned of", ""),
-        ("unknown fields ignored", "?fieldValidation=Ignore"),
-    ];
-    let mut costs = ways.map(|_| Cost::default());
-    let mut number = 0;
-    for _ in 0..ROUNDS {
-        for ((_, query), cost) in ways.iter().zip(&mut costs) {
-            let one = async || {
-                let policy = objects::policy(number, size);
-                number += 1;
-                let request = http::Request::post(format!("{}{query}", api.resource_url()))
-                    .header("content-type", "application/json")
-                    .header(
-                        "accept",
-                        "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1",
-                    )
-                    .body(serde_json::to_vec(&policy)?)?;
-                plane.client().request_text(request).await?;
-                Ok(())
-            };
-            cost.measure(plane, count, one).await?;
-        }
-    }
-    for ((method, _), cost) in ways.iter().zip(costs) {
-        cost.print(method)?;
     }
     Ok(())
 }
