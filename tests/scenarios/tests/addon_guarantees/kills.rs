@@ -9,7 +9,7 @@ use reeve_scenarios::{Addon, CONFIGURATION, Random, configuration, install, rule
 use reeve_testkit::{Plane, eventually};
 use serde_json::Value;
 
-use crate::steps::{NAMESPACE, SOON, clusters, delete, history_is, put, report};
+use crate::steps::{SOON, clusters, delete, history_is, put, report, start};
 
 const KILLS: usize = 50;
 /// Policies that nobody changes.
@@ -111,16 +111,7 @@ pub(crate) async fn kills() -> Result<()> {
     for file in ["rules.yaml", "clusterrules.yaml"] {
         install(managed.objects(), file).await?;
     }
-    let flags = [
-        format!("--cluster-namespace={NAMESPACE}"),
-        format!("--hub-cluster-configfile={}", hub.kubeconfig().display()),
-        format!(
-            "--managed-cluster-configfile={}",
-            managed.kubeconfig().display()
-        ),
-    ];
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    let mut addon = Addon::start(&flags, &[])?.ready().await?;
+    let mut addon = start(hub.kubeconfig(), managed.kubeconfig()).await?;
     let outcome = run_scenario(&hub, &managed, &mut addon).await;
     outcome.with_context(|| {
         let log = addon.log();

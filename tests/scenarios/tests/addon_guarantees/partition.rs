@@ -1,7 +1,6 @@
 //! The hub cannot be reached while the cluster goes on.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -11,7 +10,7 @@ use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::steps::{
-    NAMESPACE, SOON, clusters, delete, expire, history_is, policy, put, report, reported,
+    NAMESPACE, SOON, clusters, delete, expire, history_is, policy, put, report, reported, start,
 };
 
 const POLICIES: usize = 40;
@@ -41,7 +40,8 @@ async fn run_partition(fault: NetworkFault, absence: Duration) -> Result<()> {
     let (hub, managed) = clusters().await?;
     let proxy = FaultProxy::to(&hub).await?;
     let kubeconfig = hub.kubeconfig_for(USER, Some("system:masters"))?;
-    let mut addon = start(&managed, &proxy.kubeconfig(&hub, &kubeconfig)?).await?;
+    let through = proxy.kubeconfig(&hub, &kubeconfig)?;
+    let mut addon = start(&through, managed.kubeconfig()).await?;
     let story = Partition {
         hub: &hub,
         managed: &managed,
@@ -56,19 +56,6 @@ async fn run_partition(fault: NetworkFault, absence: Duration) -> Result<()> {
         let last = lines[lines.len().saturating_sub(60)..].join("\n");
         format!("--- the add-on's log ends:\n{last}\n---")
     })
-}
-
-async fn start(managed: &Plane, hub: &Path) -> Result<Addon> {
-    let flags = [
-        format!("--cluster-namespace={NAMESPACE}"),
-        format!("--hub-cluster-configfile={}", hub.display()),
-        format!(
-            "--managed-cluster-configfile={}",
-            managed.kubeconfig().display()
-        ),
-    ];
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    Addon::start(&flags, &[])?.ready().await
 }
 
 /// The names of a policy and of its template.

@@ -1,11 +1,11 @@
 //! The add-on's watch of template objects is behind its own writes.
 
 use anyhow::{Result, ensure};
-use reeve_scenarios::{Addon, CONFIGURATION, configuration, holds};
+use reeve_scenarios::{CONFIGURATION, configuration, holds};
 use reeve_testkit::{Proxy, eventually};
 use serde_json::json;
 
-use crate::steps::{NAMESPACE, SOON, clusters, put, reported};
+use crate::steps::{NAMESPACE, SOON, clusters, put, reported, start};
 
 const POLICY: &str = "ns.behind";
 const TEMPLATE: &str = "behind";
@@ -16,16 +16,7 @@ const UPDATE_REJECTED: &str =
 pub(crate) async fn invalid_change() -> Result<()> {
     let (hub, managed) = clusters().await?;
     let proxy = Proxy::to(&managed, "addon-behind-the-watch", "system:masters").await?;
-    let flags = [
-        format!("--cluster-namespace={NAMESPACE}"),
-        format!("--hub-cluster-configfile={}", hub.kubeconfig().display()),
-        format!(
-            "--managed-cluster-configfile={}",
-            proxy.kubeconfig().display()
-        ),
-    ];
-    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-    let _addon = Addon::start(&flags, &[])?.ready().await?;
+    let _addon = start(hub.kubeconfig(), proxy.kubeconfig()).await?;
 
     proxy.hold_events("/configurationpolicies");
     let mut template = configuration(TEMPLATE, "inform");

@@ -1,5 +1,6 @@
 //! Two clusters, policies on the hub, and evaluators on the managed cluster.
 
+use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -8,7 +9,7 @@ use k8s_openapi::api::core::v1::{Event, ObjectReference};
 use kube::api::{Api, ListParams, PostParams};
 use kube::{Client, ResourceExt as _};
 use reeve_runtime::events::{event_name, unique_now};
-use reeve_scenarios::{POLICY, ReportedStatus, make_namespace};
+use reeve_scenarios::{Addon, POLICY, ReportedStatus, make_namespace};
 use reeve_testkit::{Object, Plane, PlaneOptions, eventually};
 use serde_json::{Value, json};
 
@@ -32,6 +33,17 @@ async fn plane(name: &'static str) -> Result<Plane> {
     plane.install_crds().await?;
     make_namespace(plane.objects(), NAMESPACE).await?;
     Ok(plane)
+}
+
+/// Starts an add-on that reaches the two clusters by these kubeconfigs; it is ready when this returns.
+pub(crate) async fn start(hub: &Path, managed: &Path) -> Result<Addon> {
+    let flags = [
+        format!("--cluster-namespace={NAMESPACE}"),
+        format!("--hub-cluster-configfile={}", hub.display()),
+        format!("--managed-cluster-configfile={}", managed.display()),
+    ];
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    Addon::start(&flags, &[])?.ready().await
 }
 
 /// Puts a policy with these templates on the hub.
