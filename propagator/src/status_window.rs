@@ -38,6 +38,9 @@ const CLUSTERS_OF_CHEAP_STATUS: u64 = 500;
 const CLUSTERS_PER_SECOND: u32 = 4_000;
 /// ... unless one would have to wait for longer than this.
 const LONGEST_SHARED_WINDOW: Duration = Duration::from_secs(10);
+/// How long a status counts as changing after a write with many changes. Where many statuses wait for the API server, each is written
+/// long after the end of its window.
+const CHANGING: Duration = LONGEST_SHARED_WINDOW.saturating_mul(2);
 
 /// The window of a status with this number of clusters, after a change that follows a quiet time.
 pub fn window_length(clusters: usize) -> Duration {
@@ -107,30 +110,28 @@ enum Pace {
     Quiet,
     /// So soon that the window grows, as far as this status alone needs it.
     Repeated,
-    /// As soon as the window allowed, with many changes.
+    /// With many changes.
     Continuous,
 }
 
 impl LastWrite {
-    /// The pace of a write at the end of the window, or soon after it.
+    /// The pace of a write after so many changes. How long it has waited for other statuses makes no difference to changes that do not
+    /// pause.
     fn pace(&self, now: Instant, changes: u64) -> Pace {
         let gap = now.duration_since(self.at);
         let changes = changes.saturating_sub(self.size.changes);
         let clusters = u64::try_from(self.size.clusters).unwrap_or(u64::MAX);
         let more = FEWEST_CHANGES_PER_SECOND * gap.as_secs() * CLUSTERS_OF_CHEAP_STATUS;
         let fewest = FEWEST_CHANGES + more / clusters.max(CLUSTERS_OF_CHEAP_STATUS);
-        if self.is_pressed(now) && changes >= fewest {
+        let is_soon = gap <= self.length + self.length / 4
+            || gap <= continuous_window_length(self.size.clusters) * 2;
+        if changes >= fewest {
             Pace::Continuous
-        } else if self.is_pressed(now) || gap <= continuous_window_length(self.size.clusters) * 2 {
+        } else if is_soon {
             Pace::Repeated
         } else {
             Pace::Quiet
         }
-    }
-
-    /// Whether a write now would be one at the end of the window, or soon after it.
-    fn is_pressed(&self, now: Instant) -> bool {
-        now.duration_since(self.at) <= self.length + self.length / 4
     }
 }
 
@@ -143,7 +144,9 @@ impl StatusWindow {
 
     /// The number of clusters of the status, if it changes continuously; 0 if not.
     pub fn changing_clusters(&self, now: Instant) -> usize {
-        let changing = |last: &&LastWrite| last.pace == Pace::Continuous && last.is_pressed(now);
+        let changing = |last: &&LastWrite| {
+            last.pace == Pace::Continuous && now.duration_since(last.at) <= CHANGING
+        };
         let last = self.last.as_ref().filter(changing);
         last.map_or(0, |last| last.size.clusters)
     }
@@ -321,6 +324,43 @@ mod tests {
             let mut settled = gaps[gaps.len() - 5..].iter();
             assert!(settled.all(|gap| gap.abs_diff(10_000) <= 450), "{gaps:?}");
         }
+    }
+
+    /// One worker writes 50 statuses of 1,000 clusters, each of which changes every 450 ms. A write takes 60 ms.
+    #[test]
+    fn statuses_that_wait_for_each_other_are_written_less_often() {
+        const CHANGE: u64 = 450;
+        let start = Instant::now();
+        let at = |millis: u64| start + Duration::from_millis(millis);
+        let mut windows = [(StatusWindow::default(), 0, 0); 50];
+        let (mut now, mut writes) = (0, Vec::new());
+        while now < 120_000 {
+            let due = |(window, _, next_change): &(StatusWindow, u64, u64)| {
+                let wait = window.wait(at(now)).unwrap_or_default();
+                (now + u64::try_from(wait.as_millis()).unwrap()).max(*next_change)
+            };
+            let (place, due) = (0..windows.len())
+                .map(|place| (place, due(&windows[place])))
+                .min_by_key(|(place, due)| (*due, windows[*place].1))
+                .unwrap();
+            let begun = now.max(due);
+            now = begun + 60;
+            let others = windows.iter().enumerate();
+            let others = others.filter(|(other, _)| *other != place);
+            let others = others.map(|(_, other)| other.0.changing_clusters(at(now)));
+            let others = others.sum();
+            let size = StatusSize {
+                clusters: 1_000,
+                changes: begun / CHANGE + 1,
+            };
+            let window = windows[place].0.written(at(now), size, others);
+            windows[place] = (window, now, (begun / CHANGE + 1) * CHANGE);
+            writes.push(now);
+        }
+        let early = writes.iter().filter(|at| **at < 5_000).count();
+        assert!(early > 70, "the worker has no pause at first: {early}");
+        let late = writes.iter().filter(|at| **at >= 70_000).count();
+        assert!(late <= 300, "once in ten seconds each: {late}");
     }
 
     #[test]
