@@ -68,14 +68,18 @@ impl Audit {
         }
     }
 
-    /// Reviews an object, and what is made of it, unless the configuration leaves it out.
-    fn review(&self, object: Value) {
+    /// Reviews an object, and what is made of it, unless the configuration leaves it out. Constraints may take seconds, so they are
+    /// evaluated where nobody else waits for the thread.
+    async fn review(self: &Arc<Self>, object: Value) {
         let effect = self.effect();
         if effect.excludes(Process::Audit, &object) {
             return;
         }
         let resource = Resource::of(&object);
-        match self.violations(object, &effect) {
+        let audit = Arc::clone(self);
+        let evaluation = tokio::task::spawn_blocking(move || audit.violations(object, &effect));
+        let evaluated = evaluation.await.map_err(|error| error.to_string());
+        match evaluated.flatten() {
             Ok(violations) => {
                 let changed = self.results.lock().set(&resource, violations);
                 self.enqueue_changed(changed);
@@ -123,7 +127,7 @@ async fn review_all(
                     audit.feed_inventory(&kind, &object);
                 }
                 if duties.is_audited {
-                    audit.review(object);
+                    audit.review(object).await;
                 }
                 // A list is much work: others go on meanwhile.
                 tokio::task::yield_now().await;
