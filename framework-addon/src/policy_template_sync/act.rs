@@ -128,15 +128,16 @@ impl TemplateSync {
                     .await?;
                 Ok(Some((Arc::new(created), AppliedChange::Created)))
             }
-            Err(error) if StatusReason::of(&error) == StatusReason::AlreadyExists => {
+            // The API server checks the fields first, so another error does not mean that the object is absent. One that exists is
+            // updated once the watch has delivered it.
+            Err(error)
+                if StatusReason::of(&error) == StatusReason::AlreadyExists
+                    || self.exists(kind, name).await =>
+            {
                 Err(TemplateSyncError::Outdated {
                     template: name.clone(),
                 })
             }
-            // The API server checks the fields first. An object that exists is updated once the watch has delivered it.
-            Err(_) if self.exists(kind, name).await => Err(TemplateSyncError::Outdated {
-                template: name.clone(),
-            }),
             Err(error) => {
                 let (reason, rejection) = rejection_of(name, &kind.resource.kind, &error);
                 let error = TemplateError::Create(reason, rejection);

@@ -103,10 +103,7 @@ impl TemplateSync {
             Ok(served) => served,
             // If the kind is not served, there are no objects.
             Err(error) if error.is_absent() => return Ok(Vec::new()),
-            Err(source) => {
-                let template = String::new();
-                return Err(TemplateSyncError::Discover { template, source });
-            }
+            Err(source) => return Err(TemplateSyncError::DiscoverForCleanup(source)),
         };
         let namespace = if served.namespaced {
             parent.namespace.as_str()
