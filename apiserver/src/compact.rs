@@ -13,6 +13,9 @@ use parking_lot::{Mutex, RwLock};
 const MAX_DICTIONARY_BYTES: usize = 32 << 10;
 /// Shorter texts are not compressed: their fields beside it have more bytes.
 const MIN_BYTES: usize = 128;
+/// A text joins the dictionary if more than this part of it is new. A status repeats itself so much that half of it is not, however
+/// little the dictionary has of it.
+const NEW_PART: usize = 4;
 /// Their objects are not put into dictionaries: what a dictionary has outlives the object.
 const SECRETS: &str = "/secrets";
 
@@ -54,7 +57,7 @@ impl Compact {
             let known = dictionary.0.read();
             (compress_with_dict(&text, &known), known.len())
         };
-        if block.len() > text.len() / 2 && table != SECRETS {
+        if block.len() > text.len() / NEW_PART && table != SECRETS {
             dictionary.learn(&text);
         }
         match u32::try_from(used) {
@@ -150,6 +153,21 @@ mod tests {
         assert_eq!((first.text(), second.text()), (object(1), object(2)));
         let elsewhere = Compact::new("example.com/others", object(3));
         assert!(block_bytes(&elsewhere) > block_bytes(&second));
+    }
+
+    #[test]
+    fn text_that_repeats_itself_joins_the_dictionary() {
+        let status = |number: usize| {
+            let entry = format!(
+                r#"{{"message":"Compliant; notification - configmaps [c{number}] found as specified in namespace default"}}"#
+            );
+            Bytes::from(format!(r#"{{"history":[{}]}}"#, [&*entry; 4].join(",")))
+        };
+        let table = "example.com/statuses";
+        let first = Compact::new(table, status(1));
+        assert!(block_bytes(&first) * 2 < first.len(), "{first:?}");
+        let second = Compact::new(table, status(2));
+        assert!(block_bytes(&second) * 2 < block_bytes(&first), "{second:?}");
     }
 
     #[test]

@@ -63,8 +63,8 @@ struct Inner {
     revision: u64,
     /// Of tables that are not there, changes up to this revision are forgotten.
     forgotten: u64,
-    /// The objects that name a uid as their owner.
-    dependents: HashMap<Arc<str>, BTreeSet<(TableName, Key)>>,
+    /// The uids that objects name as their owners, each with the object's table and key.
+    dependents: BTreeSet<(Arc<str>, TableName, Key)>,
     /// The uids of all objects.
     uids: HashSet<Arc<str>>,
     tables: HashMap<TableName, Table>,
@@ -213,8 +213,12 @@ impl Store {
     /// The objects that name this uid as their owner: table and key.
     pub fn dependents(&self, uid: &str) -> Vec<(TableName, Key)> {
         let inner = self.shared.inner.read();
-        let found = inner.dependents.get(uid);
-        found.into_iter().flatten().cloned().collect()
+        let first = (Arc::from(uid), TableName::from(""), Key::new("", ""));
+        let found = inner.dependents.range(first..);
+        let found = found.take_while(|(owner, ..)| **owner == *uid);
+        found
+            .map(|(_, table, key)| (Arc::clone(table), key.clone()))
+            .collect()
     }
 
     /// Whether there is an object with this uid.
@@ -331,7 +335,7 @@ impl Inner {
         Self {
             revision,
             forgotten,
-            dependents: HashMap::new(),
+            dependents: BTreeSet::new(),
             uids: HashSet::new(),
             tables: HashMap::new(),
         }
@@ -389,23 +393,23 @@ impl Inner {
     }
 
     fn index(&mut self, table: &str, key: &Key, before: Option<&Stored>, after: Option<&Stored>) {
-        let place = || (TableName::from(table), key.clone());
+        if let (Some(before), Some(after)) = (before, after)
+            && before.uid == after.uid
+            && before.owners == after.owners
+        {
+            return;
+        }
+        let name = self.tables.get_key_value(table);
+        let name = name.map_or_else(|| table.into(), |(name, _)| Arc::clone(name));
+        let dependent = |owner: &Arc<str>| (Arc::clone(owner), Arc::clone(&name), key.clone());
         if let Some(before) = before {
             for owner in &before.owners {
-                if let Some(dependents) = self.dependents.get_mut(owner) {
-                    dependents.remove(&place());
-                    if dependents.is_empty() {
-                        self.dependents.remove(owner);
-                    }
-                }
+                self.dependents.remove(&dependent(owner));
             }
             self.uids.remove(&before.uid);
         }
         if let Some(after) = after {
-            for owner in &after.owners {
-                let dependents = self.dependents.entry(Arc::clone(owner)).or_default();
-                dependents.insert(place());
-            }
+            self.dependents.extend(after.owners.iter().map(dependent));
             self.uids.insert(Arc::clone(&after.uid));
         }
     }
