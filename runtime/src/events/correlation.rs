@@ -6,6 +6,7 @@
 //! patch one event again and again.
 
 use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::hash::{BuildHasher as _, RandomState};
 use std::time::Duration;
 
 use k8s_openapi::api::events::v1::{Event, EventSeries};
@@ -144,8 +145,10 @@ fn enumerated(subjects: &BTreeSet<String>, plural: &str) -> String {
 /// Decides which events are created at once and which are held.
 #[derive(Debug, Default)]
 pub(super) struct EventCorrelator {
-    /// When the individual events of the last period came.
-    individual: HashMap<Group, VecDeque<Instant>>,
+    /// When the individual events of the last period came, by the hashes of their groups: there are several for each object that a
+    /// controller reports on. Should two groups share a hash, some of their events are combined early.
+    individual: HashMap<u64, VecDeque<Instant>>,
+    hasher: RandomState,
     held: Vec<Held>,
     pruned: Option<Instant>,
 }
@@ -160,7 +163,8 @@ impl EventCorrelator {
     ) -> Option<Event> {
         self.prune(now);
         let group = Group::of(&event);
-        let recent = self.individual.entry(group.clone()).or_default();
+        let hash = self.hasher.hash_one(&group);
+        let recent = self.individual.entry(hash).or_default();
         while recent
             .front()
             .is_some_and(|at| now.duration_since(*at) >= PERIOD)
@@ -168,6 +172,8 @@ impl EventCorrelator {
             recent.pop_front();
         }
         if recent.len() < INDIVIDUAL {
+            // Most have few, and a queue makes room for four at once.
+            recent.reserve_exact(1);
             recent.push_back(now);
             return Some(event);
         }
