@@ -145,8 +145,18 @@ impl<'a> Session<'a> {
         let watched = changes::watched(&input.policies, &input.kustomize);
         let mut stamps = changes::stamps(&watched);
         let mut looked = Instant::now();
+        let mut failed = String::new();
         loop {
-            self.refresh().await?;
+            // The fleet goes on without its table.
+            if let Err(error) = self.refresh().await {
+                let error = format!("{error:#}");
+                if error != failed {
+                    self.note(error.clone());
+                    failed = error;
+                }
+            } else {
+                failed.clear();
+            }
             if output::is_closed() {
                 return Ok(ExitCode::SUCCESS);
             }

@@ -2,12 +2,11 @@
 
 use reeve_api::Compliance;
 use reeve_api::names::RootPolicyName;
-use reeve_api::policy::{CompliancePerCluster, DetailsPerTemplate};
+use reeve_api::policy::CompliancePerCluster;
 use reeve_report::{Entry, Reason, Rule, State};
-use serde_json::Value;
 
 use super::cluster::Evaluations;
-use super::hub::{HubView, PolicyView, Template};
+use super::hub::{HubView, PolicyView, Reported, Template};
 use super::{messages, shorten, unplaced};
 
 /// The annotations that reports carry.
@@ -86,14 +85,13 @@ fn on_cluster(
     let replica = format!("{}.{}", root.metadata.namespace, root.metadata.name);
     let namespace = one.clusternamespace.clone();
     let namespace = namespace.unwrap_or_else(|| cluster.clone());
-    let replica = hub.replicas.get(&(namespace, replica));
-    let details = replica.and_then(|replica| replica.status.details.as_deref());
+    let reported = hub.replicas.get(&(namespace, replica));
     let evaluations = of_cluster(&cluster);
     let rules = root.spec.templates.iter().enumerate();
     let rules: Vec<Rule> = rules
         .map(|(index, template)| {
-            let detail = details.and_then(|details| details.get(index));
-            rule(template, detail, evaluations)
+            let reported = reported.and_then(|templates| templates.get(index));
+            rule(template, reported, evaluations)
         })
         .collect();
     let worst = rules.iter().map(|rule| rule.state).min();
@@ -107,18 +105,15 @@ fn on_cluster(
 
 fn rule(
     template: &Template,
-    detail: Option<&DetailsPerTemplate>,
+    reported: Option<&Reported>,
     evaluations: Option<&Evaluations>,
 ) -> Rule {
     let definition = &template.object_definition;
     let name = definition.metadata.name.clone();
     let evaluation = evaluations.and_then(|all| all.get(&name));
-    let history = detail.and_then(|detail| detail.history.as_ref());
-    let newest = history.and_then(|history| history.first());
-    let message = newest.and_then(|newest| newest.message.clone());
+    let message = reported.map(|reported| reported.message.clone());
     let message = message.unwrap_or_default();
-    let compliance = detail.and_then(|detail| detail.compliant.as_deref());
-    let state = match compliance.and_then(Compliance::parse) {
+    let state = match reported.and_then(|reported| reported.compliance) {
         Some(Compliance::Compliant) => State::Compliant,
         Some(Compliance::Pending) => State::Pending,
         Some(Compliance::NonCompliant) if shorten::is_template_error(&message) => State::Error,
@@ -138,12 +133,7 @@ fn rule(
         state,
         message,
         reasons,
-        severity: definition
-            .spec
-            .severity
-            .as_ref()
-            .and_then(Value::as_str)
-            .map(str::to_owned),
+        severity: definition.spec.severity.clone(),
         ..Rule::default()
     }
 }

@@ -9,9 +9,10 @@ use kube::{Client, Resource as _};
 use reeve_api::names;
 use reeve_api::ocm::{Placement, PlacementRule};
 use reeve_api::policy::{CompliancePerCluster, DetailsPerTemplate};
-use reeve_api::{PlacementBinding, Policy, PolicySet};
-use serde::Deserialize;
+use reeve_api::{Compliance, PlacementBinding, Policy, PolicySet};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
 
 use crate::start::Fleet;
 
@@ -27,8 +28,9 @@ const TEMPLATE_KINDS: [(&str, &str, &str); 3] = [
 pub(crate) struct HubView {
     /// The policies of users.
     pub(crate) roots: Vec<PolicyView>,
-    /// The replicated policies, by namespace and name.
-    pub(crate) replicas: BTreeMap<(String, String), PolicyView>,
+    /// What the replicated policies say of each template, by namespace and name. Of a fleet these are most of the view: nothing else of
+    /// them is kept.
+    pub(crate) replicas: BTreeMap<(String, String), Box<[Reported]>>,
     pub(crate) bindings: Vec<PlacementBinding>,
     pub(crate) sets: Vec<PolicySet>,
     pub(crate) placements: Vec<Placement>,
@@ -62,6 +64,23 @@ pub(crate) struct Status {
     pub(crate) details: Option<Vec<DetailsPerTemplate>>,
 }
 
+/// What a cluster has reported about a template last.
+#[derive(Debug, Default)]
+pub(crate) struct Reported {
+    pub(crate) compliance: Option<Compliance>,
+    pub(crate) message: String,
+}
+
+impl Reported {
+    fn of(details: DetailsPerTemplate) -> Self {
+        let newest = details.history.into_iter().flatten().next();
+        Self {
+            compliance: details.compliant.as_deref().and_then(Compliance::parse),
+            message: newest.and_then(|newest| newest.message).unwrap_or_default(),
+        }
+    }
+}
+
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Spec {
@@ -76,11 +95,15 @@ pub(crate) struct Template {
     pub(crate) object_definition: Definition,
 }
 
+/// An object definition, whose fields no API server checks.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Definition {
+    #[serde(deserialize_with = "lenient")]
     pub(crate) kind: String,
+    #[serde(deserialize_with = "lenient")]
     pub(crate) metadata: Named,
+    #[serde(deserialize_with = "lenient")]
     pub(crate) spec: Severity,
 }
 
@@ -88,14 +111,25 @@ pub(crate) struct Definition {
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Named {
+    #[serde(deserialize_with = "lenient")]
     pub(crate) name: String,
+    #[serde(deserialize_with = "lenient")]
     pub(crate) namespace: String,
 }
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Severity {
-    pub(crate) severity: Option<serde_json::Value>,
+    #[serde(deserialize_with = "lenient")]
+    pub(crate) severity: Option<String>,
+}
+
+/// A field that may be of any type: one of another type is read as if it were absent. The controllers report what is wrong with it.
+fn lenient<'de, D: Deserializer<'de>, T: Default + DeserializeOwned>(
+    deserializer: D,
+) -> Result<T, D::Error> {
+    let text = Box::<RawValue>::deserialize(deserializer)?;
+    Ok(serde_json::from_str(text.get()).unwrap_or_default())
 }
 
 #[derive(Deserialize)]
@@ -152,7 +186,9 @@ pub(crate) async fn view(hub: &Client) -> Result<HubView, kube::Error> {
                 policy.metadata.namespace.clone(),
                 policy.metadata.name.clone(),
             );
-            view.replicas.insert(key, policy);
+            let reported = policy.status.details.into_iter().flatten();
+            view.replicas
+                .insert(key, reported.map(Reported::of).collect());
         } else {
             view.roots.push(policy);
         }
@@ -169,5 +205,39 @@ pub(crate) async fn list_served<T: DeserializeOwned>(
         // Of a group that it does not know, the server says so without a status object.
         Err(kube::Error::Api(status)) if status.code == 404 => Ok(Vec::new()),
         listed => listed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn template_of_any_types_is_read() {
+        for definition in [
+            "{}",
+            r#"{"kind": 5, "metadata": {"name": 7, "namespace": null}, "spec": null}"#,
+            r#"{"kind": null, "metadata": null, "spec": "x"}"#,
+            r#"{"kind": ["a"], "metadata": "m", "spec": [1]}"#,
+            r#"{"metadata": {"name": {}}, "spec": {"severity": 5}}"#,
+        ] {
+            let text = format!(r#"{{"objectDefinition": {definition}}}"#);
+            let template = serde_json::from_str::<Template>(&text).unwrap();
+            let read = template.object_definition;
+            assert_eq!(read.metadata.name, "", "{definition}");
+            assert_eq!(read.spec.severity, None, "{definition}");
+        }
+        let deep = format!(
+            r#"{{"objectDefinition": {{"kind": "K", "metadata": {{"name": "n"}}, "spec": {{"severity": "low", "deep": {}{}}}}}}}"#,
+            "[".repeat(500),
+            "]".repeat(500)
+        );
+        let read = serde_json::from_str::<Template>(&deep).unwrap();
+        let read = read.object_definition;
+        let shown = (read.kind, read.metadata.name, read.spec.severity);
+        assert_eq!(
+            shown,
+            ("K".to_owned(), "n".to_owned(), Some("low".to_owned()))
+        );
     }
 }
