@@ -1,5 +1,7 @@
 //! `ConfigurationPolicy` v1: what objects a cluster must, must not or must only have.
 
+use std::sync::Arc;
+
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use kube::CustomResource;
 use schemars::JsonSchema;
@@ -7,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::compliance::{Compliance, RemediationAction};
-use crate::schema;
+use crate::{schema, shared};
 
 /// The desired objects and what may be done to have them. Exactly one of `object-templates` and
 /// `object-templates-raw` is given.
@@ -178,9 +180,10 @@ pub struct ObjectTemplate {
         "MustHave", "Musthave", "musthave", "MustOnlyHave", "Mustonlyhave", "mustonlyhave"
     ]))]
     pub metadata_compliance_type: Option<String>,
-    /// The object, or the part of it that matters.
+    /// The object, or the part of it that matters. Policies with equal definitions can have it in common.
+    #[serde(with = "shared")]
     #[schemars(schema_with = "schema::any_object")]
-    pub object_definition: Value,
+    pub object_definition: Arc<Value>,
     /// Chooses objects by label when the definition names none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("x-kubernetes-map-type" = "atomic"))]

@@ -16,6 +16,7 @@ pub mod policy;
 pub mod policy_automation;
 pub mod policy_set;
 mod schema;
+mod shared;
 pub mod work;
 
 pub use compliance::{Compliance, RemediationAction};

@@ -7,12 +7,12 @@ use kube::Resource;
 use reeve_api::Policy;
 use reeve_api::names::POLICY_API_VERSION;
 use reeve_api::policy::{DetailsPerTemplate, PolicySpec, PolicyStatus};
-use reeve_runtime::interned::SharedValue;
+use reeve_runtime::interned::{SharedText, SharedValue};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// A policy whose spec and status stay untyped and are shared: a replica must not lose the fields of a newer release, and a spec that cannot be
-/// decoded must still be replicated.
+/// decoded must still be replicated. Clusters have specs in common and statuses of their own, so these are kept as text.
 #[derive(Resource, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[resource(inherit = Policy)]
 #[serde(rename_all = "camelCase")]
@@ -30,7 +30,7 @@ pub struct Replica {
     pub spec: SharedValue,
     /// A [`PolicyStatus`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<SharedValue>,
+    pub status: Option<SharedText>,
 }
 
 fn api_version() -> String {
@@ -68,15 +68,26 @@ impl Replica {
         PolicySpec::deserialize(&*self.spec)
     }
 
-    /// The typed status; an absent one is empty.
-    pub fn typed_status(&self) -> Result<PolicyStatus, serde_json::Error> {
-        let status = self.status.as_deref().filter(|status| !status.is_null());
-        status.map_or_else(|| Ok(PolicyStatus::default()), PolicyStatus::deserialize)
+    /// The status as JSON; null if there is none.
+    pub fn status(&self) -> Value {
+        self.status
+            .as_ref()
+            .map(SharedText::value)
+            .unwrap_or_default()
     }
 
-    /// The entry of one template in the status. Those of the others are not decoded: a policy may have hundreds.
+    /// The typed status; an absent one is empty.
+    pub fn typed_status(&self) -> Result<PolicyStatus, serde_json::Error> {
+        match self.status() {
+            Value::Null => Ok(PolicyStatus::default()),
+            status => PolicyStatus::deserialize(status),
+        }
+    }
+
+    /// The entry of one template in the status. The types of the others are not read: a policy may have hundreds.
     pub fn details(&self, template: &str) -> Option<DetailsPerTemplate> {
-        let all = self.status.as_ref()?.get("details")?.as_array()?;
+        let status = self.status();
+        let all = status.get("details")?.as_array()?;
         let is_its = |details: &&Value| {
             let name = details.pointer("/templateMeta/name");
             name.and_then(Value::as_str).unwrap_or_default() == template
@@ -111,9 +122,9 @@ impl Replica {
 }
 
 /// Whether two statuses are equal. Null fields, which older releases wrote, equal absent ones.
-pub fn same_status(one: Option<&Value>, two: Option<&Value>) -> bool {
-    let normalized = |status: Option<&Value>| {
-        let mut status = status.cloned().unwrap_or_default();
+pub fn same_status(one: &Value, two: &Value) -> bool {
+    let normalized = |status: &Value| {
+        let mut status = status.clone();
         drop_nulls(&mut status);
         match status {
             Value::Object(fields) if fields.is_empty() => Value::Null,
@@ -177,8 +188,8 @@ mod tests {
     fn null_and_absent_are_the_same_status() {
         let old = json!({"details": [{"templateMeta": {"name": "t", "creationTimestamp": null}}]});
         let new = json!({"details": [{"templateMeta": {"name": "t"}}]});
-        assert!(same_status(Some(&old), Some(&new)));
-        assert!(same_status(None, Some(&json!({}))));
-        assert!(!same_status(None, Some(&new)));
+        assert!(same_status(&old, &new));
+        assert!(same_status(&Value::Null, &json!({})));
+        assert!(!same_status(&Value::Null, &new));
     }
 }

@@ -1,5 +1,6 @@
 //! Equal values that share one allocation in the process. In a fleet the controllers of many clusters keep the same specs and kinds.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::{Arc, LazyLock, Weak};
@@ -9,15 +10,23 @@ use parking_lot::Mutex;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::Value;
 
+use crate::decode;
+
 /// The number of values at which those that nobody uses are dropped for the first time.
 const FIRST_SWEEP: usize = 64;
 
 static KINDS: LazyLock<Interner<ApiResource>> = LazyLock::new(Interner::default);
 static VALUES: LazyLock<Interner<Value>> = LazyLock::new(Interner::default);
+static TEXTS: LazyLock<Interner<str>> = LazyLock::new(Interner::default);
 
 /// A kind, shared with all who intern an equal one.
 pub(crate) fn kind(kind: &ApiResource) -> Arc<ApiResource> {
-    KINDS.intern(kind, ApiResource::clone)
+    KINDS.intern(kind, |kind| Arc::new(kind.clone()))
+}
+
+/// Makes this value the one that others have already, if an equal one is in use.
+pub fn share(value: &mut Arc<Value>) {
+    *value = VALUES.intern(Arc::clone(value), |value| value);
 }
 
 /// JSON that others may have, too: equal values are one.
@@ -39,7 +48,7 @@ impl Default for SharedValue {
 
 impl From<Value> for SharedValue {
     fn from(value: Value) -> Self {
-        Self(VALUES.intern(value, |value| value))
+        Self(VALUES.intern(value, Arc::new))
     }
 }
 
@@ -75,20 +84,50 @@ impl Serialize for SharedValue {
     }
 }
 
+/// JSON that is kept as text, which takes a fraction of the memory of decoded JSON, and is decoded when it is read. Equal texts are one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SharedText(Arc<str>);
+
+impl SharedText {
+    /// The JSON.
+    pub fn value(&self) -> Value {
+        // It was made by serializing JSON.
+        decode::tree(&self.0).unwrap_or_default()
+    }
+}
+
+impl From<&Value> for SharedText {
+    fn from(value: &Value) -> Self {
+        Self(TEXTS.intern(value.to_string(), Arc::from))
+    }
+}
+
+impl<'de> Deserialize<'de> for SharedText {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Value::deserialize(deserializer).map(|value| Self::from(&value))
+    }
+}
+
+impl Serialize for SharedText {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
+    }
+}
+
 /// The values of a type that are in use. It keeps none of them.
-struct Interner<T> {
+struct Interner<T: ?Sized> {
     hasher: RandomState,
     known: Mutex<Known<T>>,
 }
 
-struct Known<T> {
+struct Known<T: ?Sized> {
     /// By hash, which different values seldom share.
     values: HashMap<u64, Vec<Weak<T>>>,
     /// The number of hashes at which unused values are dropped.
     sweep_at: usize,
 }
 
-impl<T> Default for Interner<T> {
+impl<T: ?Sized> Default for Interner<T> {
     fn default() -> Self {
         Self {
             hasher: RandomState::new(),
@@ -100,9 +139,9 @@ impl<T> Default for Interner<T> {
     }
 }
 
-impl<T: Eq + Hash> Interner<T> {
-    /// The known value that equals this one; else this one, which `make` turns into an owned one.
-    fn intern<Q: std::borrow::Borrow<T>>(&self, value: Q, make: impl FnOnce(Q) -> T) -> Arc<T> {
+impl<T: ?Sized + Eq + Hash> Interner<T> {
+    /// The known value that equals this one; else this one, which `make` turns into a shared one.
+    fn intern<Q: Borrow<T>>(&self, value: Q, make: impl FnOnce(Q) -> Arc<T>) -> Arc<T> {
         let hash = self.hasher.hash_one(value.borrow());
         let mut known = self.known.lock();
         let alike = known.values.get(&hash).into_iter().flatten();
@@ -110,20 +149,20 @@ impl<T: Eq + Hash> Interner<T> {
         if let Some(shared) = alike.find(|one| **one == *value.borrow()) {
             return shared;
         }
-        let created = Arc::new(make(value));
+        let created = make(value);
         if known.values.len() >= known.sweep_at {
             known.sweep();
         }
         known
             .values
             .entry(hash)
-            .or_default()
+            .or_insert_with(|| Vec::with_capacity(1))
             .push(Arc::downgrade(&created));
         created
     }
 }
 
-impl<T> Known<T> {
+impl<T: ?Sized> Known<T> {
     fn sweep(&mut self) {
         self.values.retain(|_, alike| {
             alike.retain(|one| one.strong_count() > 0);
@@ -144,22 +183,35 @@ mod tests {
         let first = SharedValue::from(json!({"a": ["shared"]}));
         let second: SharedValue = serde_json::from_str(r#"{"a": ["shared"]}"#).unwrap();
         assert!(Arc::ptr_eq(&first.0, &second.0));
+        let mut third = Arc::new(json!({"a": ["shared"]}));
+        share(&mut third);
+        assert!(Arc::ptr_eq(&first.0, &third));
         let other = SharedValue::from(json!({"a": ["other"]}));
         assert!(!Arc::ptr_eq(&first.0, &other.0) && first != other);
         let last = Arc::downgrade(&first.0);
-        drop((first, second));
+        drop((first, second, third));
         assert!(last.upgrade().is_none());
+    }
+
+    #[test]
+    fn equal_texts_are_one_and_read_as_they_were() {
+        let value = json!({"a": ["shared", 1, null]});
+        let first = SharedText::from(&value);
+        let second: SharedText = serde_json::from_value(value.clone()).unwrap();
+        assert!(Arc::ptr_eq(&first.0, &second.0));
+        assert_eq!(first.value(), value);
+        assert_eq!(serde_json::to_value(&second).unwrap(), value);
     }
 
     #[test]
     fn unused_values_are_dropped_from_the_table() {
         let interner = Interner::<String>::default();
-        let kept = interner.intern("kept".to_owned(), |text| text);
+        let kept = interner.intern("kept".to_owned(), Arc::new);
         for number in 0..10 * FIRST_SWEEP {
-            interner.intern(number.to_string(), |text| text);
+            interner.intern(number.to_string(), Arc::new);
         }
         assert!(interner.known.lock().values.len() <= 2 * FIRST_SWEEP);
-        let again = interner.intern("kept".to_owned(), |text| text);
+        let again = interner.intern("kept".to_owned(), Arc::new);
         assert!(Arc::ptr_eq(&kept, &again));
     }
 }

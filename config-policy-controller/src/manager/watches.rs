@@ -12,6 +12,7 @@ use reeve_api::configuration_policy::ConfigurationPolicy;
 use reeve_runtime::dependencies::{DependencyGauges, DependencyWatches};
 use reeve_runtime::events::EventRecorder;
 use reeve_runtime::guarded::Guarded;
+use reeve_runtime::interned;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
@@ -104,6 +105,14 @@ impl PacedQueue {
     }
 }
 
+/// In a fleet, the controllers of many clusters keep the same definitions.
+fn with_shared_definitions(mut policy: ConfigurationPolicy) -> ConfigurationPolicy {
+    for template in policy.spec.object_templates.iter_mut().flatten() {
+        interned::share(&mut template.object_definition);
+    }
+    policy
+}
+
 /// Starts the watches of configuration policies and the workers of their reconciler.
 pub(super) fn start_configuration_policies(
     deps: ReconcilerDeps,
@@ -115,7 +124,8 @@ pub(super) fn start_configuration_policies(
     let policies: Vec<Watch<ConfigurationPolicy>> = deps
         .namespaces
         .iter()
-        .map(|namespace| Watch::new(policies_in(&deps.hosting.watches, namespace)))
+        .map(|namespace| policies_in(&deps.hosting.watches, namespace))
+        .map(|api| Watch::projected(api, with_shared_definitions))
         .collect();
     let stores: Vec<Store<ConfigurationPolicy>> = policies.iter().map(Watch::store).collect();
     let namespaces = Watch::projected(Api::all(deps.target.watches.clone()), project_namespace);

@@ -81,7 +81,7 @@ impl WrittenStatuses {
         policy: &Replica,
         status: &Value,
     ) -> Result<bool, kube::Error> {
-        if same_status(policy.status.as_deref(), Some(status)) {
+        if same_status(&policy.status(), status) {
             return Ok(false);
         }
         let write = WrittenStatus::of(policy, status);
@@ -106,9 +106,11 @@ impl WrittenStatuses {
 
 /// A merge patch that replaces the whole status of the version that was read.
 fn replacement(policy: &Replica, status: &Value) -> Value {
-    let previous = policy.status.as_deref().and_then(Value::as_object);
-    let gone = previous.into_iter().flatten().map(|(field, _)| field);
-    let mut fields: Map<String, Value> = gone.map(|field| (field.clone(), Value::Null)).collect();
+    let mut fields = match policy.status() {
+        Value::Object(previous) => previous,
+        _ => Map::new(),
+    };
+    fields.values_mut().for_each(|gone| *gone = Value::Null);
     let new = status.as_object().into_iter().flatten();
     fields.extend(new.map(|(field, value)| (field.clone(), value.clone())));
     let version = &policy.metadata.resource_version;
@@ -139,7 +141,8 @@ mod tests {
             ..ObjectMeta::default()
         };
         let mut policy = Replica::new(metadata, json!({}));
-        policy.status = Some(json!({"compliant": "Compliant", "details": [1], "odd": {}}).into());
+        policy.status =
+            Some((&json!({"compliant": "Compliant", "details": [1], "odd": {}})).into());
         let patch = replacement(&policy, &json!({"details": [2]}));
         let expected = json!({
             "metadata": {"resourceVersion": "7"},

@@ -68,7 +68,7 @@ mod tests {
         };
         let spec = json!({"disabled": false, "policy-templates": [], "dependencies": dependencies});
         let mut policy = Replica::new(metadata, spec);
-        policy.status = Some(status.clone().into());
+        policy.status = Some(status.into());
         Some(Cached::Valid(Arc::new(policy)))
     }
 

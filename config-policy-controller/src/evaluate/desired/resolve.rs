@@ -59,7 +59,7 @@ async fn outcomes<C: Cluster>(
         let plain = || TemplateResult {
             skipped: false,
             result: Ok(Rendered {
-                value: definition.clone(),
+                value: Value::clone(definition),
                 sensitivity: Sensitivity::Plain,
                 secrets: Secrets::default(),
             }),
