@@ -417,3 +417,38 @@ fn narrowed_page_keeps_its_limit() {
         (vec!["o7".to_owned(), "o9".to_owned()], 0)
     );
 }
+
+#[test]
+fn dependents_follow_the_owners_that_an_object_names() {
+    let owned = |name: &str, owners: &[&str]| {
+        let owners: Vec<Value> = owners.iter().map(|uid| json!({ "uid": uid })).collect();
+        json!({ "metadata": { "name": name, "uid": name, "ownerReferences": owners } })
+    };
+    let store = Store::new();
+    let created = |table: &str, name: &str, owners: &[&str]| {
+        let write = Write::Create(owned(name, owners));
+        let written = store.write(table, &key(name), write);
+        written.unwrap().stored.revision
+    };
+    let first = created("/things", "a", &["one", "two"]);
+    created("/others", "b", &["one"]);
+    created("/things", "c", &["one-more"]);
+    let of = |uid: &str| -> Vec<String> {
+        let found = store.dependents(uid).into_iter();
+        found
+            .map(|(table, key)| format!("{table}/{}", key.name))
+            .collect()
+    };
+    assert_eq!(of("one"), ["/others/b", "/things/a"]);
+    assert_eq!(
+        (of("two"), of("on")),
+        (vec!["/things/a".to_owned()], vec![])
+    );
+    let replaced = Write::Replace(first, owned("a", &["two"]));
+    let replaced = store.write("/things", &key("a"), replaced).unwrap();
+    assert_eq!((of("one").len(), of("two").len()), (1, 1));
+    let deleted = Write::Delete(replaced.stored.revision, owned("a", &["two"]));
+    store.write("/things", &key("a"), deleted).unwrap();
+    assert_eq!(of("two"), [""; 0]);
+    assert!(store.has_uid("b") && !store.has_uid("a"));
+}
