@@ -331,7 +331,8 @@ impl Reader {
         Value::Map(exclusion)
     }
 
-    /// A selector as it is written: its parts in the order of their declaration, without empty ones. `None` if no part was given.
+    /// A selector as it is written: its parts in the order of their declaration. `None` if no part was given. Empty labels and
+    /// expressions stay, because a selector with them selects everything and one without any part selects nothing.
     fn selector(&self) -> Option<Value> {
         const PARTS: [&str; 5] = [
             "matchLabels",
@@ -345,15 +346,18 @@ impl Reader {
         }
         let mut fields = Vec::new();
         for part in PARTS {
+            let value = self.get(part).unwrap_or(Value::Nil);
+            let stays_empty = matches!(part, "matchLabels" | "matchExpressions") && !value.is_nil();
+            if !stays_empty && !value.truth() {
+                continue;
+            }
             let value = match part {
                 "matchExpressions" => {
                     Value::list(self.children(part).map(|entry| entry.requirement()))
                 }
-                _ => self.get(part).unwrap_or(Value::Nil),
+                _ => value,
             };
-            if value.truth() {
-                fields.push((part.to_owned(), value));
-            }
+            fields.push((part.to_owned(), value));
         }
         Some(Value::Struct(Rc::new(Struct::new("selector", fields))))
     }

@@ -28,7 +28,7 @@ fn gen_8_options_of_manifests_win_over_policies_and_those_over_defaults() {
                 "remediationAction": "enforce",
                 "customMessage": {"compliant": "ok"},
                 "evaluationInterval": {"noncompliant": "5m"},
-                "namespaceSelector": {"include": ["x"]},
+                "namespaceSelector": {"include": ["x"], "matchLabels": {}},
                 "pruneObjectBehavior": "DeleteAll",
                 "object-templates": [{
                     "complianceType": "mustonlyhave",
@@ -84,7 +84,40 @@ fn gen_8_empty_selectors_stay_and_keys_keep_their_order() {
         ]
     );
     assert!(output.find("exclude").unwrap() < output.find("include").unwrap());
-    assert!(output.contains("objectSelector: {}"), "{output}");
+    assert!(
+        output.contains("objectSelector:\n                        matchLabels: {}\n"),
+        "{output}"
+    );
+}
+
+#[test]
+fn gen_8_empty_labels_and_expressions_stay_and_empty_name_lists_are_omitted() {
+    let dir = Dir::with_config_map();
+    let template = |lines: &str| dir.templates(&one_policy(lines)).remove(0);
+    for (written, expected) in [
+        ("{matchLabels: {}}", json!({"matchLabels": {}})),
+        ("{matchExpressions: []}", json!({"matchExpressions": []})),
+        (
+            "{matchLabels: {}, matchExpressions: [], include: [], exclude: []}",
+            json!({"matchLabels": {}, "matchExpressions": []}),
+        ),
+        (
+            "{matchLabels: null, matchExpressions: []}",
+            json!({"matchExpressions": []}),
+        ),
+        ("{include: []}", json!({})),
+    ] {
+        let spec = &template(&format!(
+            "namespaceSelector: {written}\nmanifests: [{{path: cm.yaml}}]"
+        ))["objectDefinition"]["spec"];
+        assert_eq!(spec["namespaceSelector"], expected, "{written}");
+    }
+    let spec = &template("manifests: [{path: cm.yaml, objectSelector: {matchExpressions: []}}]")["objectDefinition"]
+        ["spec"];
+    assert_eq!(
+        spec["object-templates"][0]["objectSelector"],
+        json!({"matchExpressions": []})
+    );
 }
 
 #[test]
