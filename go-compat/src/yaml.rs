@@ -106,6 +106,11 @@ pub fn encode_with_indent(value: &Value, indent: usize) -> Result<Vec<u8>, YamlE
     encode::encode(value, indent, &mut |_| Ok(()))
 }
 
+/// Like [`encode_with_indent`], but a text is quoted where go-yaml writes a block that reads back as another text, or not at all.
+pub fn encode_readable(value: &Value, indent: usize) -> Result<Vec<u8>, YamlError> {
+    encode::encode_readable(value, indent)
+}
+
 /// Like [`encode`], with each piece of output charged before the next is made. A
 /// value that holds the same map many times over may be far larger as text than in memory.
 pub fn encode_charged<E: From<YamlError>>(

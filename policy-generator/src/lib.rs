@@ -95,7 +95,7 @@ impl Prepared {
 }
 
 fn write(output: &mut Vec<u8>, object: &Map, what: &str) -> Result<(), Error> {
-    let text = yaml::encode_with_indent(&Value::Map(object.clone()), INDENT)
+    let text = yaml::encode_readable(&Value::Map(object.clone()), INDENT)
         .map_err(|error| Error::new(messages::cannot_convert(what, &error)))?;
     output.extend_from_slice(b"---\n");
     output.extend_from_slice(&text);

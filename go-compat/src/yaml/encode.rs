@@ -90,6 +90,8 @@ pub(super) struct Emitter<'a, E> {
     is_root: bool,
     step: usize,
     dialect: Dialect,
+    /// Whether texts are quoted that go-yaml writes as a block which does not read back.
+    quotes_unreadable: bool,
     stack: Vec<Frame>,
     charged: usize,
     charge: Charge<'a, E>,
@@ -103,6 +105,15 @@ pub(super) fn encode<E: From<YamlError>>(
     charge: Charge<'_, E>,
 ) -> Result<Vec<u8>, E> {
     let mut emitter = Emitter::new(step, charge, None);
+    emitter.document(value)?;
+    Ok(emitter.out)
+}
+
+/// Encodes a value so that it reads back: where go-yaml's own form does not, texts are quoted.
+pub(super) fn encode_readable(value: &Value, step: usize) -> Result<Vec<u8>, YamlError> {
+    let mut charge = |_| Ok::<_, YamlError>(());
+    let mut emitter = Emitter::new(step, &mut charge, None);
+    emitter.quotes_unreadable = true;
     emitter.document(value)?;
     Ok(emitter.out)
 }
@@ -146,6 +157,7 @@ impl<'a, E: From<YamlError>> Emitter<'a, E> {
             is_root: true,
             step: if (2..=9).contains(&step) { step } else { 2 },
             dialect: Dialect::V3,
+            quotes_unreadable: false,
             stack: Vec::new(),
             charged: 0,
             charge,

@@ -260,3 +260,19 @@ fn gen_39_file_kustomization_is_read_when_extended() {
     let templates = dir.templates(&one_policy("manifests:\n- path: own"));
     assert_eq!(names(&definitions(&templates)), ["a", "b", "nested"]);
 }
+
+#[test]
+fn gen_32_texts_that_go_yaml_cannot_read_back_are_quoted() {
+    let manifest = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: a}\ndata: {e: \"\\na\", s: \"  a\\nb\\n\", t: \"\\ta\\nb\", p: \"a\\nb\\n\"}\nd: [\"  a\\nb\\n\", {e: \"  a\\nb\"}]\n";
+    let dir = Dir::new(&[("cm.yaml", manifest)]);
+    let document = one_policy("manifests:\n- path: cm.yaml");
+    let objects = definitions(&dir.templates(&document));
+    assert_eq!(
+        objects[0]["data"],
+        json!({"e": "\na", "s": "  a\nb\n", "t": "\ta\nb", "p": "a\nb\n"})
+    );
+    assert_eq!(objects[0]["d"], json!(["  a\nb\n", {"e": "  a\nb"}]));
+    let output = dir.generate(&document);
+    assert!(output.contains("e: \"\\na\"\n"), "{output}");
+    assert!(output.contains("p: |\n"), "{output}");
+}

@@ -228,8 +228,8 @@ fn plain_values() -> impl Strategy<Value = Value> {
         Just(Value::Nil),
         any::<bool>().prop_map(Value::Bool),
         any::<i64>().prop_map(Value::Int),
-        // Not so texts over several lines that begin with a space or a break: in a list, go-yaml
-        // writes an indentation for them that it reads otherwise.
+        // Not so texts over several lines that begin with a space or a break: go-yaml writes some of
+        // them as blocks that do not read back.
         "[^\n\r\u{85}\u{2028}\u{2029}]{0,12}".prop_map(Value::from),
         "[!-~][ -~\n]{0,12}".prop_map(Value::from),
     ];
@@ -242,7 +242,52 @@ fn plain_values() -> impl Strategy<Value = Value> {
     })
 }
 
+/// Values whose texts and keys may begin with spaces, tabs and breaks, over several lines.
+fn awkward_values() -> impl Strategy<Value = Value> {
+    const TEXT: &str = "[ \t\n\u{85}\u{2028}a#:-]{0,6}";
+    let leaf = prop_oneof![
+        TEXT.prop_map(Value::from),
+        "[ \n]{0,2}[a-c \n]{0,8}".prop_map(Value::from),
+    ];
+    leaf.prop_recursive(4, 32, 4, |inner| {
+        prop_oneof![
+            proptest::collection::vec(inner.clone(), 1..4).prop_map(Value::list),
+            proptest::collection::btree_map(TEXT, inner, 1..4).prop_map(Value::dict),
+        ]
+    })
+}
+
+/// A value with texts over several lines, in a map and in a list, that go-yaml writes as blocks that read back.
+fn readable_blocks() -> impl Strategy<Value = Value> {
+    let text = "[a-c][a-c \n]{0,8}[a-c]\n{0,2}".prop_map(Value::from);
+    proptest::collection::vec(text, 1..4).prop_map(|texts| {
+        Value::dict([
+            ("list", Value::list(texts.clone())),
+            ("map", Value::dict([("a", texts[0].clone())])),
+        ])
+    })
+}
+
 proptest! {
+    #[test]
+    fn what_is_written_to_be_readable_reads_back(value in awkward_values(), indent in 2_usize..=9) {
+        let written = yaml::encode_readable(&value, indent).unwrap();
+        let back = yaml::decode(&written);
+        prop_assert!(
+            back.as_ref().is_ok_and(|back| back.deep_equal(&value)),
+            "{} gave {back:?}",
+            String::from_utf8_lossy(&written)
+        );
+    }
+
+    #[test]
+    fn what_reads_back_is_written_as_go_yaml_writes_it(value in prop_oneof![awkward_values(), readable_blocks()], indent in 2_usize..=9) {
+        let written = yaml::encode_with_indent(&value, indent).unwrap();
+        if yaml::decode(&written).is_ok_and(|back| back.deep_equal(&value)) {
+            prop_assert_eq!(yaml::encode_readable(&value, indent).unwrap(), written);
+        }
+    }
+
     #[test]
     fn any_bytes_are_read_or_refused(bytes in proptest::collection::vec(any::<u8>(), 0..96)) {
         let _ = yaml::decode(&bytes);

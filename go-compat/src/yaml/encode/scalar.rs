@@ -9,7 +9,10 @@ const BASE64_LINE: usize = 70;
 
 impl<E: From<YamlError>> Emitter<'_, E> {
     pub(super) fn scalar(&mut self, scalar: &Scalar, place: Place) {
-        let style = choose(scalar, place, self.dialect);
+        let mut style = choose(scalar, place, self.dialect);
+        if style == Style::Literal && self.quotes_unreadable && !self.reads_back(scalar, place) {
+            style = Style::Double;
+        }
         if scalar.binary {
             self.write_indicator("!!binary", true, false, false);
         }
@@ -27,6 +30,22 @@ impl<E: From<YamlError>> Emitter<'_, E> {
             Style::Literal => self.literal(text),
         }
         self.indent = outer;
+    }
+
+    /// Whether a literal block reads back as its text. Its first line may not be empty, because v3 writes no line break behind the header,
+    /// nor begin with a tab, where the reader looks for the indentation. If it begins with a space, the header says how far the block is
+    /// indented: by a step, which is wrong within lists unless the step is as wide as `- `.
+    fn reads_back(&self, scalar: &Scalar, place: Place) -> bool {
+        let Some(first) = scalar.text.chars().next() else {
+            return true;
+        };
+        let is_indented_by_step =
+            self.is_root || self.deeper(place) == self.indent.saturating_add(self.step);
+        match first {
+            '\t' => false,
+            ' ' => is_indented_by_step,
+            first => !is_break(first),
+        }
     }
 
     fn put(&mut self, character: char) {
