@@ -78,6 +78,7 @@ enum Frame {
 }
 
 /// Writes a document.
+#[allow(clippy::struct_excessive_bools)] // the original's flags and an option, independent of each other
 pub(super) struct Emitter<'a, E> {
     out: Vec<u8>,
     column: usize,
