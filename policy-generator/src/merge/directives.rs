@@ -54,10 +54,10 @@ fn merged(
         }
         (Value::List(patch), Some(merging)) => {
             let own = match own {
-                Some(Value::List(list)) => list.to_vec(),
-                _ => Vec::new(),
+                Some(Value::List(list)) => Some(list.to_vec()),
+                _ => None,
             };
-            Some(merged_list(&own, patch, schema, merging))
+            merged_list(own, patch, schema, merging)
         }
         (scalar, _) => Some(styled(own, scalar)),
     }
@@ -113,23 +113,43 @@ fn merged_map(own: Option<&Map>, patch: &Map, schema: &Node) -> Option<Map> {
     Some(result)
 }
 
-/// The elements of the object and of the patch.
-fn merged_list(own: &[Value], patch: &List, element: &Node, merging: &Merging) -> Value {
-    let of_patch = patch.to_vec();
-    let own = if of_patch.iter().any(replaces) {
-        &[]
-    } else {
-        own
-    };
-    let of_patch: Vec<&Value> = of_patch.iter().filter(|value| !replaces(value)).collect();
+/// The elements of the object and of the patch; `None` if an element of the patch deletes the list.
+fn merged_list(
+    own: Option<Vec<Value>>,
+    patch: &List,
+    element: &Node,
+    merging: &Merging,
+) -> Option<Value> {
+    let mut of_patch = patch.to_vec();
+    let is_new = own.is_none();
+    let mut kept = own.unwrap_or_default();
+    let first = of_patch.iter().find(|value| is_any_directed(value));
+    match first.and_then(list_directive).as_deref() {
+        Some("delete") => return None,
+        Some(word) => {
+            if word == "replace" {
+                kept.clear();
+            }
+            of_patch.retain(|value| !is_directed(value, word));
+        }
+        // Behind an element with a directive of its own, one for the list drops what the object has.
+        None if of_patch.iter().any(|value| list_directive(value).is_some()) => {
+            kept.clear();
+            of_patch.retain(|value| list_directive(value).is_none());
+        }
+        None => {}
+    }
+    let of_patch: Vec<&Value> = of_patch.iter().collect();
     let used = match merging {
-        Merging::Keys(keys) if keys.len() > 1 => Merging::Keys(keys_in_use(keys, own, &of_patch)),
+        Merging::Keys(keys) if keys.len() > 1 => Merging::Keys(keys_in_use(keys, &kept, &of_patch)),
         _ => merging.clone(),
     };
-    match &used {
-        Merging::Keys(keys) if keys.len() > 1 => merged_by_keys(own, &of_patch, element, keys),
-        used => merged_by_key(own, &of_patch, element, used),
-    }
+    Some(match &used {
+        Merging::Keys(keys) if keys.len() > 1 => {
+            merged_by_keys(&kept, &of_patch, element, keys, is_new)
+        }
+        used => merged_by_key(&kept, &of_patch, element, used),
+    })
 }
 
 /// The keys that at least one element has; all of them if none has any. Two ports without a protocol differ by their numbers alone.
@@ -171,8 +191,15 @@ fn merged_by_key(own: &[Value], patch: &[&Value], element: &Node, merging: &Merg
 
 /// The new elements of the patch, then those of the object, of which those that the patch has in all keys are merged where they are. kyaml
 /// puts the elements of the object behind those of the patch again, in place of all that agree with them in the keys that both have: such
-/// an element of the patch is lost.
-fn merged_by_keys(own: &[Value], patch: &[&Value], element: &Node, keys: &[String]) -> Value {
+/// an element of the patch is lost. In a new list, an element whose second key is null stays as the patch has it beside another one with the
+/// same first key.
+fn merged_by_keys(
+    own: &[Value],
+    patch: &[&Value],
+    element: &Node,
+    keys: &[String],
+    is_new: bool,
+) -> Value {
     let mut rest: Vec<Option<Value>> = own.iter().cloned().map(Some).collect();
     let mut first = Vec::new();
     for value in patch {
@@ -186,6 +213,7 @@ fn merged_by_keys(own: &[Value], patch: &[&Value], element: &Node, keys: &[Strin
                 .all(|key| is_same_key(own, value, key).unwrap_or(true))
         };
         let is_whole = keys.iter().all(|key| key_of(value, key).is_some());
+        let is_other = |other: &&Value| !other.deep_equal(value) && agrees(other);
         let is_lost = rest.iter().flatten().any(agrees);
         let mut same = rest
             .iter_mut()
@@ -195,15 +223,25 @@ fn merged_by_keys(own: &[Value], patch: &[&Value], element: &Node, keys: &[Strin
             Some(_) if is_directed(value, "delete") && !is_whole => {}
             Some(found) => *found = merged(found.take().as_ref(), value, element, None),
             None if is_lost => {}
+            None if is_new && has_null_key(value, keys) && patch.iter().any(is_other) => {
+                first.push((*value).clone());
+            }
             None => first.extend(merged(None, value, element, None)),
         }
     }
     Value::list(first.into_iter().chain(rest.into_iter().flatten()))
 }
 
-/// Whether an element of a patch says that the list is replaced by the other elements.
-fn replaces(value: &Value) -> bool {
-    is_directed(value, "replace") && matches!(value, Value::Map(map) if map.len() == 1)
+/// What an element of a patch says of the list that it is in.
+fn list_directive(value: &Value) -> Option<String> {
+    match value {
+        Value::Map(map) if map.len() == 1 => directive(map),
+        _ => None,
+    }
+}
+
+fn is_any_directed(value: &Value) -> bool {
+    matches!(value, Value::Map(map) if directive(map).is_some())
 }
 
 fn is_directed(value: &Value, by: &str) -> bool {
@@ -218,6 +256,15 @@ fn matches(own: &Value, patch: &Value, merging: &Merging) -> bool {
             .iter()
             .all(|key| is_same_key(own, patch, key) == Some(true)),
     }
+}
+
+/// Whether an element has one of the keys without a value.
+fn has_null_key(element: &Value, keys: &[String]) -> bool {
+    let Value::Map(map) = element else {
+        return false;
+    };
+    keys.iter()
+        .any(|key| map.get_str(key).is_some_and(|value| value.is_nil()))
 }
 
 /// Whether two elements have the same value of a key; none if one of them has none.

@@ -226,3 +226,69 @@ fn gen_18_unknown_values_of_patch_are_refused() {
     }
     patched(&dir, "  patches: [{x: [{$patch: remove}]}]");
 }
+
+#[test]
+fn gen_18_directives_for_lists_are_followed() {
+    let pod = |containers: &str| {
+        format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{{containers}}}}}")
+    };
+    let patched = |own: &str, patch: &str| {
+        let dir = Dir::new(&[("cm.yaml", &pod(own))]);
+        let lines = format!("  patches: [{{spec: {{containers: {patch}}}}}]");
+        patched(&dir, &lines)["spec"].clone()
+    };
+    let both = "containers: [{name: a}, {name: b}]";
+    let list = |names: &[&str]| {
+        let containers: Vec<Value> = names.iter().map(|name| json!({"name": name})).collect();
+        json!({"containers": containers})
+    };
+    for (own, patch, expected) in [
+        (both, "[{$patch: delete}]", json!({})),
+        (both, "[{name: c}, {$patch: delete}]", json!({})),
+        (
+            both,
+            "[{$patch: delete}, {$patch: replace}, {name: z}]",
+            json!({}),
+        ),
+        (both, "[{$patch: merge}, {name: c}]", list(&["c", "a", "b"])),
+        (both, "[{$patch: replace}, {name: c}]", list(&["c"])),
+        (both, "[{name: c}, {$patch: replace}]", list(&["c"])),
+        (
+            both,
+            "[{$patch: replace}, {name: a, $patch: replace}]",
+            list(&[]),
+        ),
+        (
+            both,
+            "[{name: a, $patch: replace}, {$patch: replace}]",
+            list(&["a"]),
+        ),
+        (both, "[{name: a, $patch: delete}]", list(&["b"])),
+        // kyaml writes the directive into the object here.
+        ("", "[{$patch: delete}]", json!({})),
+        ("", "[{$patch: replace}, {name: c}]", list(&["c"])),
+    ] {
+        assert_eq!(patched(own, patch), expected, "{own} {patch}");
+    }
+}
+
+#[test]
+fn gen_18_null_key_stays_in_a_new_list_beside_a_port_of_the_same_number() {
+    let dir = Dir::new(&[(
+        "cm.yaml",
+        "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: [{name: a}]}}",
+    )]);
+    let ports = |written: &str| {
+        let lines =
+            format!("  patches: [{{spec: {{containers: [{{name: a, ports: {written}}}]}}}}]");
+        patched(&dir, &lines)["spec"]["containers"][0]["ports"].clone()
+    };
+    assert_eq!(
+        ports("[{containerPort: 80, protocol: null}, {containerPort: 80, protocol: UDP}]"),
+        json!([{"containerPort": 80, "protocol": null}, {"containerPort": 80, "protocol": "UDP"}])
+    );
+    assert_eq!(
+        ports("[{containerPort: 80, protocol: null}]"),
+        json!([{"containerPort": 80}])
+    );
+}
