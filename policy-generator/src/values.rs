@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use reeve_go_compat::json::{self, Escape};
+use reeve_go_compat::printing;
 use reeve_go_compat::value::{Key, Map, Struct, Value};
 use reeve_go_compat::yaml;
 
@@ -17,6 +18,11 @@ pub(crate) fn text_of(value: &Value) -> String {
         Value::Float(value) => value.to_string(),
         _ => String::new(),
     }
+}
+
+/// A value as Go's `%v` prints it.
+pub(crate) fn shown(value: &Value) -> String {
+    String::from_utf8_lossy(&printing::display(value)).into_owned()
 }
 
 /// A field that is text.

@@ -9,7 +9,7 @@ use reeve_go_compat::value::{Map, Value};
 use crate::error::Error;
 use crate::messages;
 use crate::paths::Base;
-use crate::values::{json_typed, set, text_of};
+use crate::values::{json_typed, set, shown};
 
 use directives::{merged_object, unknown_directive};
 pub use resource::{Id, Resource};
@@ -143,7 +143,7 @@ fn complete(patch: &Map, object: &Map) -> Result<(), Error> {
         }
         Some(Value::Map(map)) => map,
         Some(other) => {
-            let (value, is) = (text_of(&other), other.type_name());
+            let (value, is) = (shown(&other), other.type_name());
             let error = messages::accessor(".metadata.name", &value, &is, "map[string]interface{}");
             return Err(wrong("metadata.name", error));
         }
@@ -166,7 +166,7 @@ fn fill(map: &Map, field: &str, value: &str, path: &str) -> Result<(), String> {
             let path = format!("{path}.{field}");
             return Err(messages::accessor(
                 &path,
-                &text_of(&other),
+                &shown(&other),
                 &other.type_name(),
                 "string",
             ));

@@ -98,6 +98,16 @@ fn gen_17_patches_that_fit_nothing_are_refused() {
             "[{metadata: x}]",
             "failed to retrieve the \"metadata.name\" field from the manifest of name \"my-configmap\" and kind \"ConfigMap\": .metadata.name accessor error: x is of the type string, expected map[string]interface{}".to_owned(),
         ),
+        (
+            "cm.yaml",
+            "[{metadata: {name: [a]}}]",
+            "failed to retrieve the \"metadata.name\" field from the manifest of name \"my-configmap\" and kind \"ConfigMap\": .metadata.name accessor error: [a] is of the type []interface {}, expected string".to_owned(),
+        ),
+        (
+            "cm.yaml",
+            "[{kind: null}]",
+            "failed to retrieve the \"kind\" field from the manifest of name \"my-configmap\" and kind \"ConfigMap\": .kind accessor error: <nil> is of the type <nil>, expected string".to_owned(),
+        ),
         ("cm.yaml", "[null]", "a patch must not be null".to_owned()),
     ] {
         let found = dir.refuse(&one_policy(&format!("manifests:\n- path: {path}\n  patches: {patches}")));
