@@ -315,6 +315,103 @@ pub fn unsupported_kustomize_field(field: &str) -> String {
     format!(
         "the field {field} of kustomization.yaml is not built in, and neither kustomize nor kubectl is installed"
     )
+pub fn not_text_in_image(field: &str, is: &str) -> String {
+    format!(
+        "invalid Kustomization: json: cannot unmarshal {is} into Go struct field Image.images.{field} of type string"
+    )
+}
+
+/// kustomize panics here.
+pub fn invalid_image_name(name: &str, error: &dyn Display) -> String {
+    format!("the image name '{name}' of kustomization.yaml is not a regular expression: {error}")
+}
+
+}
+
+pub fn not_a_kustomization(is: &str) -> String {
+    format!(
+        "invalid Kustomization: json: cannot unmarshal {is} into Go value of type types.Kustomization"
+    )
+}
+
+pub fn no_kustomization(dir: &str) -> String {
+    format!(
+        "unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory '{dir}'"
+    )
+}
+
+pub fn several_kustomizations(dir: &str) -> String {
+    format!("Found multiple kustomization files under: {dir}")
+}
+
+pub fn unresolved_in_kustomization(path: &str, error: &str) -> String {
+    format!("evalsymlink failure on '{path}' : lstat {path}: {error}")
+}
+
+pub fn not_accumulated(resource: &str, as_file: &dyn Display, as_directory: &str) -> String {
+    format!(
+        "accumulating resources: accumulation err='accumulating resources from '{resource}': {as_file}': {as_directory}"
+    )
+}
+
+pub fn not_a_directory(path: &str) -> String {
+    format!("must build at directory: '{path}': file is not directory")
+}
+
+pub fn invalid_directory(error: &dyn Display) -> String {
+    format!("must build at directory: not a valid directory: {error}")
+}
+
+pub fn not_a_file(path: &str) -> String {
+    format!("'{path}' must resolve to a file")
+}
+
+pub fn no_target(path: &str, error: &dyn Display) -> String {
+    format!("couldn't make target for path '{path}': {error}")
+}
+
+pub fn failed_target(path: &str, error: &dyn Display) -> String {
+    format!("recursed accumulation of path '{path}': {error}")
+}
+
+pub fn unread_patch(path: &str, error: &dyn Display) -> String {
+    format!(
+        "trouble configuring builtin PatchTransformer with config: `\npath: {path}\n`: failed to get the patch file from path({path}): {error}"
+    )
+}
+
+pub fn unread_merge_patch(paths: &[String], error: &dyn Display) -> String {
+    let paths = paths.join("\n- ");
+    format!(
+        "trouble configuring builtin PatchStrategicMergeTransformer with config: `\npaths:\n- {paths}\n`: {error}"
+    )
+}
+
+pub fn no_working_directory(error: &io::Error) -> String {
+    let error = self::io(error);
+    format!("failed to determine the current directory: getwd: {error}")
+}
+
+pub fn unknown_flag(name: &str) -> String {
+    format!("unknown flag: --{name}")
+}
+
+pub fn unknown_shorthand(flag: char, shorthands: &str) -> String {
+    format!("unknown shorthand flag: '{flag}' in -{shorthands}")
+}
+
+pub fn bad_flag(argument: &str) -> String {
+    format!("bad flag syntax: {argument}")
+}
+
+pub fn not_a_boolean(name: &str, value: &str) -> String {
+    let flag = match name {
+        "help" => "-h, --help".to_owned(),
+        name => format!("--{name}"),
+    };
+    format!(
+        "invalid argument {value:?} for {flag:?} flag: strconv.ParseBool: parsing {value:?}: invalid syntax"
+    )
 }
 
 pub fn outside_root(path: &str, root: &str) -> String {

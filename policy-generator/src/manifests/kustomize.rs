@@ -6,6 +6,7 @@ use reeve_go_compat::value::{Map, Value};
 use reeve_go_compat::yaml;
 use reeve_manifests::kustomize::{self, RenderError};
 
+use super::images::Image;
 use super::names::{fix_references, rename};
 use super::namespaces::set_namespace;
 use super::{KUSTOMIZATIONS, file, lists, objects_of};
@@ -34,7 +35,7 @@ const BUILTIN: [&str; 11] = [
 ];
 
 /// The other fields that kustomize knows.
-const OTHERS: [&str; 20] = [
+const OTHERS: [&str; 23] = [
     "bases",
     "buildMetadata",
     "commonAnnotations",
@@ -48,6 +49,7 @@ const OTHERS: [&str; 20] = [
     "helmChartInflationGenerator",
     "helmCharts",
     "helmGlobals",
+    "imageTags",
     "openapi",
     "patchesJson6902",
     "replacements",
@@ -55,6 +57,8 @@ const OTHERS: [&str; 20] = [
     "secretGenerator",
     "sortOptions",
     "transformers",
+    "validators",
+    "vars",
 ];
 
 /// The objects of a kustomize directory, with the types of JSON.
@@ -87,64 +91,109 @@ impl From<Error> for NotBuilt {
 }
 
 fn built_in(root: &Path, switches: Switches, depth: usize) -> Result<Vec<Resource>, NotBuilt> {
+    built(root, &checked(root)?, switches, depth)
+}
+
+/// The kustomization of a directory, which has only fields that are built in.
+fn checked(root: &Path) -> Result<Map, NotBuilt> {
     let kustomization = read(root)?;
-    for (key, _) in kustomization.entries() {
+    let mut beyond = None;
+    for (key, value) in kustomization.entries() {
         let key = text_of(&key.to_value());
-        if OTHERS.contains(&key.as_str()) {
-            return Err(NotBuilt::Beyond(key));
-        }
-        if !BUILTIN.contains(&key.as_str()) {
+        let is_other = OTHERS.contains(&key.as_str());
+        if !is_other && !BUILTIN.contains(&key.as_str()) {
             return Err(Error::new(messages::unknown_kustomize_field(&key)).into());
         }
+        if is_other && !value.is_nil() {
+            beyond = beyond.or(Some(key));
+        }
     }
+    if is_empty(&kustomization) {
+        return Err(Error::new(messages::EMPTY_KUSTOMIZATION).into());
+    }
+    match beyond {
+        Some(field) => Err(NotBuilt::Beyond(field)),
+        None => Ok(kustomization),
+    }
+}
+
+fn built(
+    root: &Path,
+    kustomization: &Map,
+    switches: Switches,
+    depth: usize,
+) -> Result<Vec<Resource>, NotBuilt> {
     let mut resources = Vec::new();
-    for resource in texts(&kustomization, "resources") {
+    for resource in texts(kustomization, "resources") {
         resources.extend(of_resource(root, &resource, switches, depth)?);
     }
-    let patches = patches(root, &kustomization, switches)?;
+    let patches = patches(root, kustomization, switches)?;
     let mut resources = apply_all(resources, &patches, &Schema::builtin())?;
     // In the order of kustomize.
-    if let Some(namespace) = scalar(&kustomization, "namespace")? {
+    if let Some(namespace) = scalar(kustomization, "namespace")?.filter(|text| !text.is_empty()) {
         resources.iter_mut().for_each(Resource::store_id);
         let objects: Vec<Map> = resources.iter().map(|one| one.object.clone()).collect();
         set_namespace(&objects, &namespace)?;
     }
-    let prefix = scalar(&kustomization, "namePrefix")?.unwrap_or_default();
-    let suffix = scalar(&kustomization, "nameSuffix")?.unwrap_or_default();
+    let images = Image::all(kustomization)?;
+    let prefix = scalar(kustomization, "namePrefix")?.unwrap_or_default();
+    let suffix = scalar(kustomization, "nameSuffix")?.unwrap_or_default();
     for resource in &mut resources {
         rename(resource, &prefix, &suffix);
-        add_labels(&resource.object, &kustomization)?;
-        for image in maps_field(&kustomization, "images") {
-            set_images(&Value::Map(resource.object.clone()), &image);
+        add_labels(&resource.object, kustomization)?;
+        for image in &images {
+            image.set(&resource.object);
         }
     }
     Ok(resources)
 }
 
 fn read(root: &Path) -> Result<Map, Error> {
-    let unreadable = || Error::new(messages::unreadable_manifest(&root.display().to_string()));
-    let at = KUSTOMIZATIONS
-        .iter()
-        .map(|name| root.join(name))
-        .find(|at| at.is_file());
-    let text = std::fs::read(at.ok_or_else(unreadable)?).map_err(|_| unreadable())?;
+    let shown = root.display().to_string();
+    let files = KUSTOMIZATIONS.iter().map(|name| root.join(name));
+    let mut files = files.filter(|at| at.is_file());
+    let at = match (files.next(), files.next()) {
+        (Some(at), None) => at,
+        (None, _) => return Err(Error::new(messages::no_kustomization(&shown))),
+        (Some(_), Some(_)) => return Err(Error::new(messages::several_kustomizations(&shown))),
+    };
+    let text = std::fs::read(at).map_err(|_| Error::new(messages::unreadable_manifest(&shown)))?;
     match yaml::decode(&text).map_err(|error| Error::new(error.to_string()))? {
         Value::Map(map) => Ok(map),
-        _ => Err(Error::new(messages::EMPTY_KUSTOMIZATION)),
+        Value::Nil => Err(Error::new(messages::EMPTY_KUSTOMIZATION)),
+        other => {
+            let is = json_type(&other).unwrap_or("string");
+            Err(Error::new(messages::not_a_kustomization(is)))
+        }
     }
+}
+
+/// Whether no field says anything. To kustomize an empty list says something.
+fn is_empty(kustomization: &Map) -> bool {
+    kustomization.entries().iter().all(|(key, value)| {
+        matches!(text_of(&key.to_value()).as_str(), "apiVersion" | "kind")
+            || value.is_nil()
+            || matches!(value, Value::Str(text) if text.is_empty())
+    })
 }
 
 /// A field that has to be text.
 fn scalar(kustomization: &Map, key: &str) -> Result<Option<String>, Error> {
-    let found = match kustomization.get_str(key) {
-        None | Some(Value::Nil) => return Ok(None),
-        Some(Value::Bool(_)) => "bool",
-        Some(Value::Int(_) | Value::Uint64(_) | Value::Float(_)) => "number",
-        Some(Value::List(_)) => "array",
-        Some(Value::Map(_)) => "object",
-        Some(_) => return Ok(text_field(kustomization, key)),
-    };
-    Err(Error::new(messages::not_text_in_kustomization(key, found)))
+    match kustomization.get_str(key).as_ref().and_then(json_type) {
+        Some(found) => Err(Error::new(messages::not_text_in_kustomization(key, found))),
+        None => Ok(text_field(kustomization, key)),
+    }
+}
+
+/// The type of JSON that a value has; none for text and null, which a field for text may have.
+pub(super) fn json_type(value: &Value) -> Option<&'static str> {
+    match value {
+        Value::Bool(_) => Some("bool"),
+        Value::Int(_) | Value::Uint64(_) | Value::Float(_) => Some("number"),
+        Value::List(_) => Some("array"),
+        Value::Map(_) => Some("object"),
+        _ => None,
+    }
 }
 
 fn texts(map: &Map, key: &str) -> Vec<String> {
@@ -157,9 +206,13 @@ fn texts(map: &Map, key: &str) -> Vec<String> {
 /// A file of a kustomization, which has to be below its directory.
 fn locate(root: &Path, name: &str, switches: Switches) -> Result<PathBuf, Error> {
     let joined = root.join(name);
-    let at = joined
-        .canonicalize()
-        .map_err(|_| Error::new(messages::unreadable_manifest(&joined.display().to_string())))?;
+    let at = joined.canonicalize().map_err(|error| {
+        let joined = joined.display().to_string();
+        Error::new(messages::unresolved_in_kustomization(
+            &joined,
+            &messages::io(&error),
+        ))
+    })?;
     if at.is_file() && !switches.unrestricted && !at.starts_with(root) {
         let (at, root) = (at.display().to_string(), root.display().to_string());
         return Err(Error::new(messages::outside_root(&at, &root)));
@@ -178,15 +231,44 @@ fn of_resource(
     {
         return Err(NotBuilt::Beyond(format!("resources: {resource}")));
     }
-    let at = locate(root, resource, switches)?;
+    // kustomize tries each entry as a file and then as a directory, and says both.
+    let at = locate(root, resource, switches).map_err(|error| {
+        let as_directory = match root.join(resource).canonicalize() {
+            Ok(at) => messages::not_a_directory(&at.display().to_string()),
+            Err(_) => messages::invalid_directory(&error),
+        };
+        Error::new(messages::not_accumulated(resource, &error, &as_directory))
+    })?;
     if at.is_dir() {
         if depth >= MAX_DEPTH {
             return Err(NotBuilt::Beyond(format!("resources: {resource}")));
         }
-        return built_in(&at, switches, depth + 1);
+        return of_directory(&at, resource, switches, depth + 1);
     }
     let objects = lists::opened(file(resource, &at)?)?;
     Ok(objects.into_iter().map(Resource::new).collect())
+}
+
+/// The objects of a directory among the resources. kustomize tells a directory that is no kustomization from one that fails.
+fn of_directory(
+    at: &Path,
+    resource: &str,
+    switches: Switches,
+    depth: usize,
+) -> Result<Vec<Resource>, NotBuilt> {
+    let shown = at.display().to_string();
+    let as_file = messages::not_a_file(&shown);
+    let within = |as_directory: String| {
+        Error::new(messages::not_accumulated(resource, &as_file, &as_directory))
+    };
+    let kustomization = checked(at).map_err(|error| match error {
+        NotBuilt::Failed(error) => within(messages::no_target(&shown, &error)).into(),
+        beyond @ NotBuilt::Beyond(_) => beyond,
+    })?;
+    built(at, &kustomization, switches, depth).map_err(|error| match error {
+        NotBuilt::Failed(error) => within(messages::failed_target(&shown, &error)).into(),
+        beyond @ NotBuilt::Beyond(_) => beyond,
+    })
 }
 
 fn patches(root: &Path, kustomization: &Map, switches: Switches) -> Result<Vec<Map>, NotBuilt> {
@@ -196,8 +278,8 @@ fn patches(root: &Path, kustomization: &Map, switches: Switches) -> Result<Vec<M
         patches.extend(objects_of(text.as_bytes()).map_err(undecodable)?);
         Ok(())
     };
-    let of_file = |name: &str| -> Result<String, NotBuilt> {
-        let at = locate(root, name, switches)?;
+    let of_file = |name: &str, within: &dyn Fn(&Error) -> String| -> Result<String, NotBuilt> {
+        let at = locate(root, name, switches).map_err(|error| Error::new(within(&error)))?;
         let text = std::fs::read_to_string(at);
         Ok(text.map_err(|_| Error::new(messages::unreadable_manifest(name)))?)
     };
@@ -207,19 +289,21 @@ fn patches(root: &Path, kustomization: &Map, switches: Switches) -> Result<Vec<M
         }
         let text = match (text_field(&patch, "patch"), text_field(&patch, "path")) {
             (Some(text), _) => text,
-            (None, Some(path)) => of_file(&path)?,
+            (None, Some(path)) => of_file(&path, &|error| messages::unread_patch(&path, error))?,
             (None, None) => continue,
         };
         add(&text)?;
     }
-    for patch in texts(kustomization, "patchesStrategicMerge") {
+    let merges = texts(kustomization, "patchesStrategicMerge");
+    for patch in &merges {
         // An entry is a file or the patch itself.
-        let text = if patch.contains('\n') {
-            patch
+        if patch.contains('\n') {
+            add(patch)?;
         } else {
-            of_file(&patch)?
-        };
-        add(&text)?;
+            add(&of_file(patch, &|error| {
+                messages::unread_merge_patch(&merges, error)
+            })?)?;
+        }
     }
     Ok(patches)
 }
@@ -236,6 +320,9 @@ fn add_labels(object: &Map, kustomization: &Map) -> Result<(), NotBuilt> {
         else {
             continue;
         };
+        if pairs.is_empty() {
+            continue;
+        }
         let own = map_field(&metadata, "labels").unwrap_or_else(Map::dict);
         for (key, value) in pairs.entries() {
             own.insert(key, value);
@@ -243,71 +330,6 @@ fn add_labels(object: &Map, kustomization: &Map) -> Result<(), NotBuilt> {
         set(&metadata, "labels", Value::Map(own));
     }
     Ok(())
-}
-
-/// Changes the images of all containers below a value.
-fn set_images(value: &Value, image: &Map) {
-    match value {
-        Value::Map(map) => {
-            for (key, child) in map.entries() {
-                let key = text_of(&key.to_value());
-                if matches!(
-                    key.as_str(),
-                    "containers" | "initContainers" | "ephemeralContainers"
-                ) && let Value::List(containers) = &child
-                {
-                    for container in containers.iter() {
-                        if let Value::Map(container) = container {
-                            set_image(container, image);
-                        }
-                    }
-                }
-                set_images(&child, image);
-            }
-        }
-        Value::List(list) => {
-            for item in list.iter() {
-                set_images(item, image);
-            }
-        }
-        _ => {}
-    }
-}
-
-fn set_image(container: &Map, image: &Map) {
-    let Some(current) = text_field(container, "image") else {
-        return;
-    };
-    let (name, suffix) = split_image(&current);
-    if text_field(image, "name").as_deref() != Some(name) {
-        return;
-    }
-    let new_name = text_field(image, "newName").unwrap_or_else(|| name.to_owned());
-    let option = |key| {
-        image
-            .get_str(key)
-            .as_ref()
-            .map(text_of)
-            .filter(|text| !text.is_empty())
-    };
-    let suffix = match (option("digest"), option("newTag")) {
-        (Some(digest), _) => format!("@{digest}"),
-        (None, Some(tag)) => format!(":{tag}"),
-        (None, None) => suffix.to_owned(),
-    };
-    set(container, "image", format!("{new_name}{suffix}"));
-}
-
-/// The name of an image, and its tag or digest with the sign before it.
-fn split_image(image: &str) -> (&str, &str) {
-    if let Some(at) = image.find('@') {
-        return image.split_at(at);
-    }
-    let after_registry = image.rfind('/').map_or(0, |slash| slash + 1);
-    match image.get(after_registry..).and_then(|rest| rest.find(':')) {
-        Some(at) => image.split_at(after_registry + at),
-        None => (image, ""),
-    }
 }
 
 /// The output of an installed kustomize or kubectl.

@@ -1,5 +1,6 @@
 //! The objects that a path yields: those of a file, of the files of a directory, or of a kustomization.
 
+mod images;
 mod kustomize;
 mod lists;
 mod names;

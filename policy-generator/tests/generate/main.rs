@@ -5,6 +5,7 @@
 
 mod configuration;
 mod extended;
+mod kustomize;
 mod manifests;
 mod merge;
 mod names;

@@ -197,7 +197,7 @@ fn gen_15_kustomizations_that_cannot_be_built_are_refused() {
     assert_eq!(
         refuse("outside"),
         format!(
-            "failed to process provided kustomize directory 'outside': security; file '{root}/cm.yaml' is not in or below '{root}/outside'"
+            "failed to process provided kustomize directory 'outside': accumulating resources: accumulation err='accumulating resources from '../cm.yaml': security; file '{root}/cm.yaml' is not in or below '{root}/outside'': must build at directory: '{root}/cm.yaml': file is not directory"
         )
     );
 }
