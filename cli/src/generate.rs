@@ -36,13 +36,13 @@ impl Args {
 
 /// Generates, prints, and returns the program's exit code.
 pub(crate) fn run(args: &Args, caller: Caller) -> Result<ExitCode> {
-    let dir = std::env::current_dir().context("failed to determine the current directory")?;
+    let dir = std::env::current_dir();
     let environment = Environment::from_variables(caller, |name| std::env::var(name).ok());
     let arguments = args.arguments.iter();
     let arguments: Vec<String> = arguments
         .map(|argument| argument.to_string_lossy().into_owned())
         .collect();
-    let mut outcome = reeve_policy_generator::run(&arguments, &dir, environment);
+    let mut outcome = reeve_policy_generator::run_in(&arguments, dir.as_deref(), environment);
     if outcome.is_strict && outcome.code == 0 {
         lint(&mut outcome);
     }

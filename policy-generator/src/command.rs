@@ -1,14 +1,15 @@
 //! The command line of the program.
 
+use std::backtrace::Backtrace;
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::Prepared;
 use crate::error::Error;
 use crate::messages;
 use crate::notices::{Level, Notices};
 use crate::paths::Base;
 use crate::settings::{Mode, Settings, Switches};
+use crate::{Generated, Prepared};
 
 /// The name of the program, by which kustomize finds it.
 pub const PROGRAM: &str = "PolicyGenerator";
@@ -77,6 +78,15 @@ pub struct Outcome {
 
 /// Runs the program with its arguments in a working directory. Nothing is written to the standard output if one file fails.
 pub fn run(arguments: &[String], dir: &Path, environment: Environment) -> Outcome {
+    run_in(arguments, Ok(dir), environment)
+}
+
+/// Like [`run`], where the working directory may be unknown: an error unless only help or the version is asked for.
+pub fn run_in(
+    arguments: &[String],
+    dir: Result<&Path, &std::io::Error>,
+    environment: Environment,
+) -> Outcome {
     let request = match parse(arguments) {
         Ok(request) => request,
         Err(error) => return usage(2, Some(&error)),
@@ -94,17 +104,18 @@ pub fn run(arguments: &[String], dir: &Path, environment: Environment) -> Outcom
         }
         Request::Files(files, flags) => (files, flags),
     };
-    let base = match flags.base_dir {
-        Some(base) => dir.join(base),
-        None => dir.to_owned(),
-    };
     let mut outcome = Outcome {
         is_strict: flags.strict,
         ..Outcome::default()
     };
     let mut notices = Vec::new();
-    let generated = Base::new(&base).and_then(|base| {
-        let settings = settings(base, flags, environment);
+    let unknown = |error| Error::new(messages::no_working_directory(error));
+    let generated = dir.map_err(unknown).and_then(|dir| {
+        let base = match flags.base_dir {
+            Some(base) => Base::new(&dir.join(base)),
+            None => Base::new(dir),
+        };
+        let settings = settings(base?, flags, environment);
         generate_all(&files, dir, &settings, &mut notices)
     });
     let has_errors = print_notices(
@@ -117,7 +128,8 @@ pub fn run(arguments: &[String], dir: &Path, environment: Environment) -> Outcom
         Ok(_) if has_errors => outcome.code = EXIT_FINDINGS,
         Ok(output) => outcome.stdout = output,
         Err(error) if flags.debug => {
-            let _ = writeln!(outcome.stderr, "panic: {error}");
+            let stack = Backtrace::force_capture();
+            let _ = write!(outcome.stderr, "panic: {error}\n\n{stack}");
             outcome.code = 2;
         }
         Err(error) => {
@@ -150,14 +162,34 @@ fn generate_all<'a>(
     settings: &Settings,
     notices: &mut Vec<(&'a str, Notices)>,
 ) -> Result<Vec<u8>, Error> {
-    let mut output = Vec::new();
+    let mut output: Vec<(&str, Vec<Generated>)> = Vec::new();
     for file in files {
         let mut of_file = Notices::default();
         let generated = generate(file, dir, settings, &mut of_file);
+        let objects = generated.as_deref().unwrap_or_default();
+        warn_of_repetitions(objects, &output, &mut of_file);
         notices.push((file, of_file));
-        output.extend(generated?);
+        output.push((file, generated?));
     }
-    Ok(output)
+    let objects = output.into_iter().flat_map(|(_, objects)| objects);
+    Ok(objects.flat_map(|object| object.yaml).collect())
+}
+
+/// Names the objects of a file that earlier files generate, too: each file is read by itself.
+fn warn_of_repetitions(
+    objects: &[Generated],
+    earlier: &[(&str, Vec<Generated>)],
+    notices: &mut Notices,
+) {
+    for object in objects {
+        let is_in = |(_, others): &&(&str, Vec<Generated>)| {
+            others.iter().any(|other| object.replaces(other))
+        };
+        if let Some((file, _)) = earlier.iter().find(is_in) {
+            let warning = messages::repeated_in_files(&object.kind, &object.name, file);
+            notices.warn(warning);
+        }
+    }
 }
 
 fn generate(
@@ -165,7 +197,7 @@ fn generate(
     dir: &Path,
     settings: &Settings,
     notices: &mut Notices,
-) -> Result<Vec<u8>, Error> {
+) -> Result<Vec<Generated>, Error> {
     let unreadable = |error: std::io::Error| {
         let operation = if error.kind() == std::io::ErrorKind::IsADirectory {
             "read"
@@ -228,51 +260,73 @@ struct Flags<'a> {
     base_dir: Option<&'a str>,
 }
 
+/// Reads the arguments as Go's pflag does: all of them, whatever asks for help.
 fn parse(arguments: &[String]) -> Result<Request<'_>, String> {
     let mut files = Vec::new();
     let mut flags = Flags::default();
-    let mut version = false;
+    let (mut help, mut version) = (false, false);
     let mut rest = arguments.iter().map(String::as_str);
     while let Some(argument) = rest.next() {
-        match argument {
-            "--" => files.extend(rest.by_ref()),
-            "--help" | "-h" => return Ok(Request::Help),
-            "--debug" | "--debug=true" => flags.debug = true,
-            "--debug=false" => flags.debug = false,
-            "--strict" | "--strict=true" => flags.strict = true,
-            "--strict=false" => flags.strict = false,
-            "--extended" | "--extended=true" => flags.extended = true,
-            "--extended=false" => flags.extended = false,
-            "--base-dir" => {
-                let dir = rest.next();
-                flags.base_dir = Some(dir.ok_or_else(|| messages::needs_argument(argument))?);
-            }
-            _ if argument.starts_with("--base-dir=") => {
-                flags.base_dir = argument.strip_prefix("--base-dir=");
-            }
-            "--version" | "--version=true" => version = true,
-            "--version=false" => version = false,
-            "-" => files.push(argument),
-            _ if argument.starts_with("--") => {
-                let name = argument.split('=').next().unwrap_or(argument);
-                return Err(format!("unknown flag: {name}"));
-            }
-            _ => match argument
-                .strip_prefix('-')
-                .and_then(|flags| flags.chars().next())
-            {
-                Some(flag) => {
-                    return Err(format!("unknown shorthand flag: '{flag}' in {argument}"));
-                }
+        let Some(long) = argument.strip_prefix("--") else {
+            // A dash alone is the name of a file.
+            match argument.strip_prefix('-').filter(|flags| !flags.is_empty()) {
+                Some(shorthands) => help = parse_shorthands(shorthands, help)?,
                 None => files.push(argument),
-            },
-        }
+            }
+            continue;
+        };
+        let (name, value) = match long.split_once('=') {
+            Some((name, value)) => (name, Some(value)),
+            None => (long, None),
+        };
+        let flag = match name {
+            "" if value.is_none() => {
+                files.extend(rest.by_ref());
+                continue;
+            }
+            _ if long.starts_with(['-', '=']) => return Err(messages::bad_flag(argument)),
+            "base-dir" => {
+                let dir = value.or_else(|| rest.next());
+                flags.base_dir = Some(dir.ok_or_else(|| messages::needs_argument(argument))?);
+                continue;
+            }
+            "debug" => &mut flags.debug,
+            "strict" => &mut flags.strict,
+            "extended" => &mut flags.extended,
+            "help" => &mut help,
+            "version" => &mut version,
+            _ => return Err(messages::unknown_flag(name)),
+        };
+        *flag = parse_bool(name, value)?;
     }
-    Ok(if version {
-        Request::Version
-    } else {
-        Request::Files(files, flags)
+    Ok(match (help, version) {
+        (true, _) => Request::Help,
+        (false, true) => Request::Version,
+        (false, false) => Request::Files(files, flags),
     })
+}
+
+/// Reads flags of one letter, of which there is only `-h`. Returns whether help is asked for.
+fn parse_shorthands(shorthands: &str, mut help: bool) -> Result<bool, String> {
+    let mut rest = shorthands;
+    while let Some(flag) = rest.chars().next() {
+        let Some(after) = rest.strip_prefix('h') else {
+            return Err(messages::unknown_shorthand(flag, rest));
+        };
+        let value = after.strip_prefix('=').filter(|value| !value.is_empty());
+        help = parse_bool("help", value)?;
+        rest = if value.is_some() { "" } else { after };
+    }
+    Ok(help)
+}
+
+/// The value of a flag for which `strconv.ParseBool` reads it.
+fn parse_bool(name: &str, value: Option<&str>) -> Result<bool, String> {
+    match value {
+        None | Some("1" | "t" | "T" | "true" | "TRUE" | "True") => Ok(true),
+        Some("0" | "f" | "F" | "false" | "FALSE" | "False") => Ok(false),
+        Some(other) => Err(messages::not_a_boolean(name, other)),
+    }
 }
 
 fn usage(code: u8, error: Option<&str>) -> Outcome {

@@ -24,11 +24,12 @@ mod values;
 use reeve_go_compat::value::{Map, Value};
 use reeve_go_compat::yaml;
 
-pub use command::{Caller, Environment, Outcome, PROGRAM, run};
+pub use command::{Caller, Environment, Outcome, PROGRAM, run, run_in};
 pub use error::Error;
 
 use notices::Notices;
 use settings::Settings;
+use values::{name_of, namespace_of, text_field};
 
 /// How far each level of the output is indented, as the default of go-yaml's encoder.
 const INDENT: usize = 4;
@@ -51,12 +52,12 @@ impl Prepared {
         Ok(Self { generator })
     }
 
-    /// The output: each object behind `---`.
+    /// The objects in the order of the output.
     pub(crate) fn generate(
         &self,
         settings: &Settings,
         notices: &mut Notices,
-    ) -> Result<Vec<u8>, Error> {
+    ) -> Result<Vec<Generated>, Error> {
         let generator = &self.generator;
         let namespace = generator.defaults.namespace.as_str();
         let mut output = Vec::new();
@@ -71,6 +72,9 @@ impl Prepared {
                 expanded.push((manifest, objects));
             }
             let templates = templates::templates(policy, &expanded, settings.mode)?;
+            for warning in templates::repeated(policy, &templates) {
+                notices.warn(warning);
+            }
             for hint in templates::hints(policy, &expanded, settings.mode) {
                 notices.hint(hint);
             }
@@ -78,26 +82,45 @@ impl Prepared {
                 .replace(policy)
                 .filter(|_| generator.defaults.order_policies);
             let object = policy::policy(policy, &templates, namespace, before);
-            write(&mut output, &object, "policy")?;
+            output.push(Generated::of(&object, "policy")?);
         }
         for set in &generator.policy_sets {
-            write(
-                &mut output,
-                &policy::policy_set(set, namespace),
-                "policyset",
-            )?;
+            let object = policy::policy_set(set, namespace);
+            output.push(Generated::of(&object, "policyset")?);
         }
         for object in placements::placements(generator, settings, notices)? {
-            write(&mut output, &object, "placement")?;
+            output.push(Generated::of(&object, "placement")?);
         }
         Ok(output)
     }
 }
 
-fn write(output: &mut Vec<u8>, object: &Map, what: &str) -> Result<(), Error> {
-    let text = yaml::encode_readable(&Value::Map(object.clone()), INDENT)
-        .map_err(|error| Error::new(messages::cannot_convert(what, &error)))?;
-    output.extend_from_slice(b"---\n");
-    output.extend_from_slice(&text);
-    Ok(())
+/// A generated object.
+pub(crate) struct Generated {
+    kind: String,
+    namespace: String,
+    name: String,
+    /// The object behind `---`.
+    yaml: Vec<u8>,
+}
+
+impl Generated {
+    fn of(object: &Map, what: &str) -> Result<Self, Error> {
+        let text = yaml::encode_readable(&Value::Map(object.clone()), INDENT)
+            .map_err(|error| Error::new(messages::cannot_convert(what, &error)))?;
+        Ok(Self {
+            kind: text_field(object, "kind").unwrap_or_default(),
+            namespace: namespace_of(object).unwrap_or_default(),
+            name: name_of(object).unwrap_or_default(),
+            yaml: [b"---\n", text.as_slice()].concat(),
+        })
+    }
+
+    /// Whether two files generate one object. The same placement of both is no mistake.
+    pub(crate) fn replaces(&self, other: &Self) -> bool {
+        let has_same_id =
+            self.kind == other.kind && self.namespace == other.namespace && self.name == other.name;
+        let is_policy = self.kind.starts_with(kinds::POLICY_KIND);
+        has_same_id && (is_policy || self.yaml != other.yaml)
+    }
 }

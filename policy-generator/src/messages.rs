@@ -222,6 +222,27 @@ pub fn in_manifest(error: &str, path: &str) -> String {
     format!("{error} in manifest path: {path}")
 }
 
+pub const ANNOTATIONS_NOT_A_MAP: &str =
+    "metadata.annotations must be a mapping of texts, or the severity cannot be added to them";
+
+pub fn annotation_not_text(key: &str) -> String {
+    format!(
+        "metadata.annotations must be a mapping of texts, but {key} is not text: write it in quotes"
+    )
+}
+
+pub fn repeated_template(policy: &str, kind: &str, name: &str) -> String {
+    format!(
+        "policy {policy}: more than one template is a {kind} of the name {name}, but a managed cluster has only one; give the manifests names that differ"
+    )
+}
+
+pub fn repeated_in_files(kind: &str, name: &str, file: &str) -> String {
+    format!(
+        "the {kind} {name} is also generated from {file}, and the one applied last replaces the other; give it another name"
+    )
+}
+
 pub fn no_constraint_spec(index: usize) -> String {
     format!(
         "err in setting constraint.spec.enforcementAction has an error value cannot be set because .spec is not a map[string]interface{{}} in manifest index: {index}"
@@ -294,27 +315,6 @@ pub fn not_text_in_kustomization(field: &str, is: &str) -> String {
     )
 }
 
-pub const EMPTY_KUSTOMIZATION: &str = "kustomization.yaml is empty";
-
-/// As Go's pflag puts it.
-pub fn needs_argument(flag: &str) -> String {
-    format!("flag needs an argument: {flag}")
-}
-
-pub fn namespace_conflict(kind: &str, name: &str) -> String {
-    format!("namespace transformation produces ID conflict: more than one {kind} is called {name}")
-}
-
-pub fn ambiguous_reference(path: &str, of: &str, ids: &str) -> String {
-    format!(
-        "updating name reference in '{path}' field of '{of}': found multiple possible referrals: {ids}"
-    )
-}
-
-pub fn unsupported_kustomize_field(field: &str) -> String {
-    format!(
-        "the field {field} of kustomization.yaml is not built in, and neither kustomize nor kubectl is installed"
-    )
 pub fn not_text_in_image(field: &str, is: &str) -> String {
     format!(
         "invalid Kustomization: json: cannot unmarshal {is} into Go struct field Image.images.{field} of type string"
@@ -326,7 +326,7 @@ pub fn invalid_image_name(name: &str, error: &dyn Display) -> String {
     format!("the image name '{name}' of kustomization.yaml is not a regular expression: {error}")
 }
 
-}
+pub const EMPTY_KUSTOMIZATION: &str = "kustomization.yaml is empty";
 
 pub fn not_a_kustomization(is: &str) -> String {
     format!(
@@ -411,6 +411,27 @@ pub fn not_a_boolean(name: &str, value: &str) -> String {
     };
     format!(
         "invalid argument {value:?} for {flag:?} flag: strconv.ParseBool: parsing {value:?}: invalid syntax"
+    )
+}
+
+/// As Go's pflag puts it.
+pub fn needs_argument(flag: &str) -> String {
+    format!("flag needs an argument: {flag}")
+}
+
+pub fn namespace_conflict(kind: &str, name: &str) -> String {
+    format!("namespace transformation produces ID conflict: more than one {kind} is called {name}")
+}
+
+pub fn ambiguous_reference(path: &str, of: &str, ids: &str) -> String {
+    format!(
+        "updating name reference in '{path}' field of '{of}': found multiple possible referrals: {ids}"
+    )
+}
+
+pub fn unsupported_kustomize_field(field: &str) -> String {
+    format!(
+        "the field {field} of kustomization.yaml is not built in, and neither kustomize nor kubectl is installed"
     )
 }
 

@@ -4,6 +4,8 @@ mod classify;
 mod configuration_policy;
 mod expanders;
 
+use std::collections::HashSet;
+
 use reeve_go_compat::value::{Map, Value};
 
 use crate::config::{Dependency, ManifestConfig, PolicyConfig, TemplateOptions};
@@ -11,7 +13,7 @@ use crate::error::Error;
 use crate::kinds::CONSTRAINT_GROUP;
 use crate::messages;
 use crate::settings::Mode;
-use crate::values::{map_field, ordered, set, text_field};
+use crate::values::{map_field, name_of, ordered, set, text_field, text_of};
 
 use classify::{Class, classify};
 use configuration_policy::{Names, consolidated, object_template, of_object, of_raw};
@@ -117,6 +119,21 @@ pub fn hints(
         .collect()
 }
 
+/// A warning for each template that has the kind and the name of one before it. The managed cluster has only one object for both.
+pub fn repeated(policy: &PolicyConfig, templates: &[Template]) -> Vec<String> {
+    let mut known = HashSet::new();
+    let objects = templates.iter().filter_map(Template::object);
+    let mut warnings = Vec::new();
+    for object in objects {
+        let kind = text_field(&object, "kind").unwrap_or_default();
+        let name = name_of(&object).unwrap_or_default();
+        if !known.insert((kind.clone(), name.clone())) {
+            warnings.push(messages::repeated_template(&policy.name, &kind, &name));
+        }
+    }
+    warnings
+}
+
 struct Builder<'a> {
     policy: &'a PolicyConfig,
     names: Names,
@@ -153,7 +170,8 @@ impl<'a> Builder<'a> {
                     .push(Template::with_options(object.clone(), options));
             }
             Class::Gatekeeper => {
-                annotate_severity(object, &self.policy.template.severity);
+                annotate_severity(object, &options.severity)
+                    .map_err(|error| Error::new(messages::in_manifest(&error, &manifest.path)))?;
                 self.templates.push(Template::plain(object.clone()));
             }
             Class::Wrapped if self.policy.policy.consolidate_manifests == Some(true) => {
@@ -213,28 +231,28 @@ fn enforce_constraint(object: &Map, action: &str, index: usize) -> Result<(), Er
     Ok(())
 }
 
-/// Annotations of which one is not text are lost, as upstream's library loses them.
-fn annotate_severity(object: &Map, severity: &str) {
+/// Upstream's library loses all annotations of an object if one of them is not text, which is an error here.
+fn annotate_severity(object: &Map, severity: &str) -> Result<(), String> {
     let Some(metadata) = map_field(object, "metadata") else {
-        return;
+        return Ok(());
     };
-    let annotations = match map_field(&metadata, "annotations") {
-        Some(map)
-            if map
-                .entries()
-                .iter()
-                .all(|(_, value)| matches!(value, Value::Str(_))) =>
-        {
-            map
+    let annotations = match metadata.get_str("annotations") {
+        None | Some(Value::Nil) => Map::dict(),
+        Some(Value::Map(map)) => map,
+        Some(_) => return Err(messages::ANNOTATIONS_NOT_A_MAP.to_owned()),
+    };
+    for (key, value) in annotations.entries() {
+        if !matches!(value, Value::Str(_)) {
+            return Err(messages::annotation_not_text(&text_of(&key.to_value())));
         }
-        _ => Map::dict(),
-    };
+    }
     set(
         &annotations,
         "policy.open-cluster-management.io/severity",
         severity,
     );
     set(&metadata, "annotations", Value::Map(annotations));
+    Ok(())
 }
 
 /// Has each template depend on the one before it.
@@ -249,7 +267,7 @@ fn chain(templates: &[Template]) {
             api_version: text("apiVersion"),
             compliance: "Compliant".to_owned(),
             kind: text("kind"),
-            name: crate::values::name_of(&object).unwrap_or_default(),
+            name: name_of(&object).unwrap_or_default(),
             namespace: String::new(),
         }]);
     }

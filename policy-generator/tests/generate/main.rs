@@ -16,7 +16,7 @@ mod templates;
 use std::fs;
 use std::path::Path;
 
-use reeve_policy_generator::{Caller, Environment, Outcome, run};
+use reeve_policy_generator::{Caller, Environment, Outcome, run, run_in};
 
 /// A directory with files.
 struct Dir(tempfile::TempDir);
@@ -247,6 +247,86 @@ fn gen_1_one_failing_file_leaves_the_output_empty() {
     assert!(
         debug.stderr.starts_with("panic: error processing"),
         "{debug:?}"
+    );
+    let (_, stack) = debug.stderr.split_once(": EOF\n\n").unwrap();
+    assert!(!stack.is_empty(), "{debug:?}");
+}
+
+#[test]
+fn gen_1_flags_are_read_as_pflag_reads_them() {
+    let dir = Dir::with_config_map();
+    let wrong = |value: &str, flag: &str| {
+        format!(
+            "invalid argument \"{value}\" for \"{flag}\" flag: strconv.ParseBool: parsing \"{value}\": invalid syntax"
+        )
+    };
+    for (arguments, error) in [
+        (&["--debug=maybe", "x"][..], wrong("maybe", "--debug")),
+        (&["--help=x"], wrong("x", "-h, --help")),
+        (&["-h=x"], wrong("x", "-h, --help")),
+        (&["--help", "--foo=1"], "unknown flag: --foo".to_owned()),
+        (&["-hd"], "unknown shorthand flag: 'd' in -d".to_owned()),
+        (&["---x"], "bad flag syntax: ---x".to_owned()),
+        (
+            &["--base-dir"],
+            "flag needs an argument: --base-dir".to_owned(),
+        ),
+        (
+            &["--help=false"],
+            "error: no policy generator config files provided".to_owned(),
+        ),
+    ] {
+        let outcome = dir.run(arguments);
+        assert_eq!(outcome.code, 2, "{outcome:?}");
+        assert_eq!(outcome.stderr.lines().last(), Some(error.as_str()));
+    }
+    let help = dir.run(&["x", "--help=1"]);
+    assert_eq!(help.code, 0, "{help:?}");
+    dir.write("good.yaml", &one_policy("manifests:\n- path: cm.yaml"));
+    let debug = dir.run(&["--debug=t", "good.yaml", "--extended=F"]);
+    assert_eq!(debug.code, 0, "{debug:?}");
+}
+
+#[test]
+fn gen_1_unknown_working_directory_is_an_error() {
+    let gone = std::io::Error::from(std::io::ErrorKind::NotFound);
+    let run = |argument: &str| {
+        let arguments = [argument.to_owned()];
+        run_in(&arguments, Err(&gone), Environment::default())
+    };
+    let outcome = run("x.yaml");
+    assert_eq!(
+        (outcome.code, outcome.stderr.as_str()),
+        (
+            1,
+            "failed to determine the current directory: getwd: no such file or directory\n"
+        )
+    );
+    assert_eq!(run("--help").code, 0);
+}
+
+#[test]
+fn gen_33_objects_that_several_files_generate_are_named() {
+    let dir = Dir::with_config_map();
+    let document = one_policy("manifests:\n- path: cm.yaml");
+    dir.write("one.yaml", &document);
+    dir.write("two.yaml", &document.replace("name: p", "name: q"));
+    let apart = dir.run(&["one.yaml", "two.yaml"]);
+    assert_eq!((apart.code, apart.stderr.as_str()), (0, ""));
+    let warning = "two.yaml: the Policy p is also generated from one.yaml, and the one applied last replaces the other; give it another name";
+    dir.write(
+        "two.yaml",
+        &document.replace("name: p", "name: p\n  severity: high"),
+    );
+    let outcome = dir.run(&["one.yaml", "two.yaml"]);
+    assert_eq!(
+        (outcome.code, outcome.stderr),
+        (0, format!("warning: {warning}\n"))
+    );
+    let strict = dir.run(&["--strict", "one.yaml", "two.yaml"]);
+    assert_eq!(
+        (strict.code, strict.stderr),
+        (2, format!("error: {warning}\n"))
     );
 }
 

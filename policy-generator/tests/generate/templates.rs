@@ -195,6 +195,60 @@ fn gen_20_policies_of_open_cluster_management_are_templates_as_they_are() {
 const CONSTRAINT: &str = "apiVersion: constraints.gatekeeper.sh/v1beta1\nkind: K\nmetadata: {name: c}\nspec: {enforcementAction: deny}\n";
 
 #[test]
+fn gen_20_severity_of_the_manifest_wins_and_annotations_must_be_text() {
+    let annotated = |annotations: &str| {
+        CONSTRAINT.replace("name: c", &format!("name: c, annotations: {annotations}"))
+    };
+    let dir = Dir::new(&[
+        ("c.yaml", CONSTRAINT),
+        ("d.yaml", &CONSTRAINT.replace("name: c", "name: d")),
+        ("number.yaml", &annotated("{a: 5, b: x}")),
+        ("text.yaml", &annotated("x")),
+    ]);
+    let lines = "informGatekeeperPolicies: false\nconsolidateManifests: false\nmanifests:\n- {path: c.yaml, severity: high}\n- path: d.yaml\n";
+    let templates = dir.templates(&one_policy(lines));
+    let severities: Vec<&Value> = templates
+        .iter()
+        .map(|template| {
+            &template["objectDefinition"]["metadata"]["annotations"]["policy.open-cluster-management.io/severity"]
+        })
+        .collect();
+    assert_eq!(severities, ["high", "low"]);
+    for (path, error) in [
+        (
+            "number.yaml",
+            "metadata.annotations must be a mapping of texts, but a is not text: write it in quotes in manifest path: number.yaml",
+        ),
+        (
+            "text.yaml",
+            "metadata.annotations must be a mapping of texts, or the severity cannot be added to them in manifest path: text.yaml",
+        ),
+    ] {
+        let lines = format!("informGatekeeperPolicies: false\nmanifests:\n- path: {path}");
+        assert_eq!(dir.refuse(&one_policy(&lines)), error);
+    }
+}
+
+#[test]
+fn gen_22_repeated_template_names_are_warned_of() {
+    let dir = Dir::with_config_map();
+    let lines = |names: [&str; 3]| {
+        let entries = names.map(|name| format!("- {{path: cm.yaml, name: {name}}}\n"));
+        one_policy(&format!(
+            "consolidateManifests: false\nmanifests:\n{}",
+            entries.concat()
+        ))
+    };
+    assert_eq!(
+        dir.warnings(&lines(["a", "a", "a2"])),
+        [
+            "policy p: more than one template is a ConfigurationPolicy of the name a2, but a managed cluster has only one; give the manifests names that differ"
+        ]
+    );
+    assert!(dir.warnings(&lines(["a", "a", "a3"])).is_empty());
+}
+
+#[test]
 fn gen_20_constraints_are_templates_when_nothing_informs_on_them() {
     let template = "apiVersion: templates.gatekeeper.sh/v1\nkind: ConstraintTemplate\nmetadata: {name: t, namespace: x, annotations: {a: b}}\n";
     let dir = Dir::new(&[
