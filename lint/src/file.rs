@@ -23,6 +23,8 @@ pub(crate) struct File {
 pub(crate) struct Document {
     /// Its first line in the file, from 1.
     pub(crate) line: usize,
+    /// Its bytes in the file.
+    pub(crate) range: Range<usize>,
     /// Its value, or why it cannot be read.
     pub(crate) value: Result<Value, String>,
     /// The bytes of scalars in the file, by JSON pointer.
@@ -143,6 +145,7 @@ impl Document {
         };
         Self {
             line: line + leading(text),
+            range: offset..offset + text.len(),
             value,
             values,
             keys,

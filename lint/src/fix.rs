@@ -1,6 +1,8 @@
 //! Mends findings in the text of a file. A change is made only if the values of the file stay the same, but for those that
 //! are quoted.
 
+use std::ops::Range;
+
 use serde_json::Value;
 
 use crate::file::File;
@@ -30,6 +32,12 @@ pub(crate) fn mend(file: &File, findings: &[Finding]) -> (String, usize) {
     }
     if is_safe(file, &edits) {
         return (apply(&file.text, &edits), edits.len());
+    }
+    // A document may need all of these to be readable, and says only then what the other changes do to its values.
+    let is_mend = |edit: &&&Edit| edit.kind == EditKind::Mend;
+    let mends: Vec<&Edit> = edits.iter().filter(is_mend).copied().collect();
+    if !mends.is_empty() && is_safe(file, &mends) {
+        return (apply(&file.text, &mends), mends.len());
     }
     if edits.len() > ONE_BY_ONE {
         return (file.text.clone(), 0);
@@ -64,6 +72,12 @@ fn is_safe(file: &File, edits: &[&Edit]) -> bool {
     }
     let quotes = edits.iter().any(|edit| edit.kind == EditKind::Quote);
     let mends = edits.iter().any(|edit| edit.kind == EditKind::Mend);
+    let edits_in = |range: &Range<usize>| {
+        let range = range.clone();
+        let is_in =
+            move |edit: &&&Edit| edit.range.start < range.end && range.start <= edit.range.end;
+        edits.iter().filter(is_in)
+    };
     let pairs = file.documents.iter().zip(&mended.documents);
     pairs
         .into_iter()
@@ -71,9 +85,9 @@ fn is_safe(file: &File, edits: &[&Edit]) -> bool {
             (Ok(before), Ok(after)) => {
                 before == after || (quotes || mends) && is_quoted(before, after)
             }
-            // A document that could not be read may be readable now.
-            (Err(_), Ok(_)) => mends,
-            (Err(before), Err(after)) => before == after,
+            // A document that could not be read may be readable now. Nothing says what another change did to its values.
+            (Err(_), Ok(_)) => edits_in(&before.range).all(|edit| edit.kind == EditKind::Mend),
+            (Err(_), Err(_)) => edits_in(&before.range).next().is_none(),
             (Ok(_), Err(_)) => false,
         })
 }
