@@ -1,5 +1,6 @@
 //! Runs the command.
 
+use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
@@ -128,11 +129,19 @@ fn wrong_usage(args: &Args) -> Option<String> {
     unknown.map(|id| messages::unknown_rule(id))
 }
 
-/// Reads files and folders.
+/// Reads files and folders. A file that is named several times is read once.
 fn files(paths: &[PathBuf], errors: &mut Vec<String>) -> Vec<File> {
     let mut all = Vec::new();
+    let mut known = HashSet::new();
+    let mut is_new = |path: &Path| {
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        known.insert(path)
+    };
     for path in paths {
         if path == Path::new(reeve_manifests::STDIN) {
+            if !is_new(path) {
+                continue;
+            }
             let mut text = String::new();
             match std::io::stdin().lock().read_to_string(&mut text) {
                 Ok(_) => all.push(File::new(messages::STDIN.to_owned(), text)),
@@ -142,7 +151,7 @@ fn files(paths: &[PathBuf], errors: &mut Vec<String>) -> Vec<File> {
         }
         let (found, _, unread) = reeve_manifests::files(path);
         errors.extend(unread.iter().map(ToString::to_string));
-        for file in found {
+        for file in found.into_iter().filter(|file| is_new(file)) {
             let read = std::fs::read_to_string(&file);
             match read {
                 Ok(text) => all.push(File::new(file.display().to_string(), text)),
