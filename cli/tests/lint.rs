@@ -32,6 +32,7 @@ cases! {
     lint_7_7_booleans => "booleans",
     lint_7_8_text => "text",
     lint_7_9_numbers => "numbers",
+    lint_7_8_anchors => "anchors",
     lint_7_10_dates => "dates",
     lint_7_11_selectors => "selectors",
     lint_7_12_bindings => "bindings",

@@ -40,29 +40,34 @@ fn keys(item: &Item<'_>) -> Vec<Finding> {
 fn scalar(item: &Item<'_>, pointer: &str, value: &Value) -> Option<Finding> {
     let range = item.document.scalar(&item.at(pointer))?;
     let raw = item.file.text.get(range.clone())?;
-    let is_plain = !raw.starts_with(['"', '\'', '|', '>', '&', '*', '!']);
+    // The place of an alias is that of its anchor. Quotes there would change all aliases, so nothing mends them.
+    let (raw, is_anchored) = match raw.strip_prefix('&') {
+        Some(anchored) => (anchored.split_once(char::is_whitespace)?.1.trim(), true),
+        None => (raw, false),
+    };
+    let is_plain = !raw.starts_with(['"', '\'', '|', '>', '*', '!']);
     if !is_plain || raw.is_empty() {
         return None;
     }
-    let quote = Edit {
+    let quote = (!is_anchored).then(|| Edit {
         range: range.clone(),
         text: format!("\"{raw}\""),
         kind: EditKind::Quote,
-    };
+    });
     let finding = |id: &str, message: String| item.finding(pointer, id, message);
     if is_text(item, pointer) && !value.is_string() && !value.is_null() {
         let message = messages::not_text(&shown(pointer), raw);
-        return Some(finding("RVL102", message).mended_by(Some(quote)));
+        return Some(finding("RVL102", message).mended_by(quote));
     }
     if let (Value::Bool(read), true) = (value, is_old_boolean(raw)) {
         return Some(finding("RVL101", messages::boolean(raw, *read)));
     }
     if value.is_string() && is_date(raw) {
-        let quote = Edit {
+        let quote = quote.map(|quote| Edit {
             kind: EditKind::Layout,
             ..quote
-        };
-        return Some(finding("RVL104", messages::date(raw)).mended_by(Some(quote)));
+        });
+        return Some(finding("RVL104", messages::date(raw)).mended_by(quote));
     }
     let number = value.as_number()?;
     let is_large = number
