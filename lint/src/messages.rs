@@ -39,6 +39,14 @@ pub(crate) fn missing(field: &str) -> String {
     format!("The object has no {field}.")
 }
 
+/// A kind of policies that does not exist, in any version or in this one.
+pub(crate) fn no_kind(kind: &str, api_version: &str, other: Option<&str>) -> String {
+    match other {
+        Some(other) => format!("{api_version} has no {kind}: use {other}."),
+        None => format!("{api_version} has no kind {kind}."),
+    }
+}
+
 /// A field that the kind does not have.
 pub(crate) fn unknown_field(object: &str, field: &str) -> String {
     format!("{object} has an unknown field: {field}.")

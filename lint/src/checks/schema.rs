@@ -5,8 +5,16 @@ use serde_json::Value;
 
 use crate::file::join;
 use crate::finding::Finding;
-use crate::items::{Item, Role, is_templated, text};
+use crate::items::{Item, POLICIES, Role, is_templated, text};
 use crate::messages;
+
+/// The kinds of policies whose schemas are not known.
+const WITHOUT_SCHEMA: [(&str, &str); 3] = [
+    ("policy.open-cluster-management.io/v1", "CertificatePolicy"),
+    ("policy.open-cluster-management.io/v1", "IamPolicy"),
+    // A document of `reeve generate` and of kustomize.
+    ("policy.open-cluster-management.io/v1", "PolicyGenerator"),
+];
 
 /// Checks an object with the schema of its kind, if that is known.
 pub(crate) fn check(item: &Item<'_>, kinds: &Kinds) -> Vec<Finding> {
@@ -16,6 +24,7 @@ pub(crate) fn check(item: &Item<'_>, kinds: &Kinds) -> Vec<Finding> {
     let mut findings = required(item);
     let api_version = text(item.value, "/apiVersion");
     let Some(kind) = kinds.of_object(api_version, item.kind()) else {
+        findings.extend(no_kind(item, kinds));
         return findings;
     };
     findings.extend(unknown(item, kind));
@@ -27,9 +36,38 @@ pub(crate) fn check(item: &Item<'_>, kinds: &Kinds) -> Vec<Finding> {
     findings
 }
 
-/// What every document needs.
+/// A kind or version of policies that does not exist. Of other groups not all kinds are known.
+fn no_kind(item: &Item<'_>, kinds: &Kinds) -> Option<Finding> {
+    let api_version = text(item.value, "/apiVersion");
+    let kind = item.kind();
+    let is_desired = matches!(item.role, Role::Desired { .. });
+    let is_known = WITHOUT_SCHEMA.contains(&(api_version, kind));
+    let is_templated = kind.contains("{{") || api_version.contains("{{");
+    if item.group() != POLICIES || kind.is_empty() || is_desired || is_known || is_templated {
+        return None;
+    }
+    let versions = ["v1", "v1beta1"].map(|version| format!("{POLICIES}/{version}"));
+    let other = versions.iter().find(|version| {
+        kinds.of_object(version, kind).is_some()
+            || WITHOUT_SCHEMA.contains(&(version.as_str(), kind))
+    });
+    let field = if other.is_some() {
+        "/apiVersion"
+    } else {
+        "/kind"
+    };
+    let message = messages::no_kind(kind, api_version, other.map(String::as_str));
+    Some(item.finding(field, "RVL002", message))
+}
+
+/// What every object needs. A key that a template makes may be any.
 fn required(item: &Item<'_>) -> Vec<Finding> {
-    if matches!(item.role, Role::Desired { .. }) {
+    let mut keys = item
+        .value
+        .as_object()
+        .into_iter()
+        .flat_map(|map| map.keys());
+    if keys.any(|key| key.contains("{{")) {
         return Vec::new();
     }
     let missing = |field: &str| item.value.pointer(field).and_then(Value::as_str).is_none();
