@@ -84,6 +84,7 @@ cases! {
     dry_18_from_secret_raw_diff => "from-secret-raw-diff",
     dry_18_no_diffs_recorded => "no-diffs-recorded",
     dry_20_status_matches => "status-matches",
+    dry_20_status_nulls => "status-nulls",
     dry_20_status_differs => "status-differs",
     dry_20_status_wrong_types => "status-wrong-types",
     dry_20_status_lists => "status-lists",

@@ -57,11 +57,8 @@ impl Walk {
         for (key, wanted) in wanted {
             let inner = format!("{place}.{key}");
             let Some(found) = found.get(key) else {
-                // Null is as good as absent.
-                if !wanted.is_null() {
-                    self.line(messages::key_missing(key, place));
-                    matches = false;
-                }
+                self.line(messages::key_missing(key, place));
+                matches = false;
                 continue;
             };
             matches &= self.value(key, wanted, found, &inner);
@@ -71,6 +68,8 @@ impl Walk {
 
     fn value(&mut self, key: &str, wanted: &Value, found: &Value, place: &str) -> bool {
         match (wanted, found) {
+            // Null says nothing of the value.
+            (Value::Null, _) => true,
             (Value::Object(wanted), Value::Object(found)) => self.map(wanted, found, place),
             (Value::Array(wanted), Value::Array(found)) => self.list(wanted, found, place),
             (Value::Array(_), _) => {
