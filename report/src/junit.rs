@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use crate::model::{Entry, Report, State};
+use crate::model::{Entry, Report, State, Subject};
 
 pub(crate) fn print(report: &Report) -> String {
-    let mut suites: BTreeMap<&str, Vec<&Entry>> = BTreeMap::new();
+    let mut suites: BTreeMap<_, Vec<&Entry>> = BTreeMap::new();
     for entry in &report.entries {
-        suites.entry(&entry.subject).or_default().push(entry);
+        let suite = match report.subject {
+            Subject::Suites => report.suite(entry),
+            _ => (entry.subject.as_str(), None),
+        };
+        suites.entry(suite).or_default().push(entry);
     }
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let all: Vec<&Entry> = report.entries.iter().collect();
@@ -18,7 +22,7 @@ pub(crate) fn print(report: &Report) -> String {
         counts(&all),
         report.seconds
     );
-    for (name, entries) in suites {
+    for ((name, _), entries) in suites {
         // The sum of nothing would be a negative zero, which is no time.
         let seconds = entries.iter().filter_map(|entry| entry.seconds);
         let seconds = seconds.fold(0.0, |sum, one| sum + one);

@@ -283,6 +283,16 @@ pub struct Report {
 }
 
 impl Report {
+    /// What tells the suite of an entry from others: two files may have suites of one name. An entry that does not say where it is written
+    /// belongs to the first suite of the name.
+    pub(crate) fn suite<'r>(&'r self, entry: &'r Entry) -> (&'r str, Option<&'r str>) {
+        let path = |entry: &'r Entry| entry.source.as_ref().map(|source| source.path.as_str());
+        let mut same = self.entries.iter();
+        let of_others =
+            || same.find_map(|other| path(other).filter(|_| other.subject == entry.subject));
+        (&entry.subject, path(entry).or_else(of_others))
+    }
+
     /// Sorts the entries: the worst first, then by subject and place; numbers in names count as numbers.
     pub fn sort(&mut self) {
         self.entries.sort_by(|a, b| {

@@ -1,5 +1,6 @@
 //! The text of suites: what failed, then the counts.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use crate::count::Counts;
@@ -19,10 +20,10 @@ pub(crate) fn print(report: &Report, wide: bool, style: Style) -> String {
         }
     }
     let counts = Counts::of(report).words(report.subject);
-    let suites: std::collections::BTreeSet<&str> = report
+    let suites: BTreeSet<_> = report
         .entries
         .iter()
-        .map(|entry| entry.subject.as_str())
+        .map(|entry| report.suite(entry))
         .collect();
     let suites = messages::plural(suites.len(), "suite");
     let _ = writeln!(text, "{suites}: {counts}   {:.1} s", report.seconds);

@@ -90,6 +90,11 @@ fn policies() -> Report {
 }
 
 fn suites() -> Report {
+    // The steps of a suite are in its file.
+    let first = Entry {
+        source: None,
+        ..entry("maps", "at first", State::Compliant, vec![])
+    };
     let failed = Entry {
         subject: "maps".to_owned(),
         place: "after the change".to_owned(),
@@ -111,10 +116,36 @@ fn suites() -> Report {
     };
     Report {
         subject: Subject::Suites,
-        entries: vec![entry("maps", "at first", State::Compliant, vec![]), failed],
+        entries: vec![first, failed],
         seconds: 1.0,
         ..Report::default()
     }
+}
+
+#[test]
+fn suites_of_one_name_in_two_files_are_two() {
+    let step = |path: &str| Entry {
+        subject: "maps".to_owned(),
+        place: "at first".to_owned(),
+        source: Some(Source {
+            path: path.to_owned(),
+            line: 3,
+        }),
+        ..Entry::default()
+    };
+    let report = Report {
+        subject: Subject::Suites,
+        entries: vec![step("a.yaml"), step("b.yaml"), step("a.yaml")],
+        ..Report::default()
+    };
+    let text = print(&report, Output::Table, Style::default());
+    assert!(text.contains("2 suites: "), "{text}");
+    let junit = print(&report, Output::Junit, Style::default());
+    assert_eq!(junit.matches("<testsuite name=\"maps\"").count(), 2);
+    assert!(
+        junit.contains("<testsuite name=\"maps\" tests=\"2\""),
+        "{junit}"
+    );
 }
 
 #[test]
