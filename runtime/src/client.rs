@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use http::{HeaderValue, Request, header};
 use kube::client::{Body, ClientBuilder};
-use kube::config::{KubeConfigOptions, Kubeconfig};
+use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
 use parking_lot::{Mutex, RwLock};
 use tokio::time::Instant;
@@ -19,6 +19,7 @@ use zeroize::Zeroizing;
 use crate::activity::Component;
 use crate::fence::Fence;
 use crate::metrics;
+use crate::object::error_chain;
 
 /// How long a request waits for the first byte of its response. An API server gives up after a minute; without a byte
 /// the connection is dead, and the request would wait for ever.
@@ -116,17 +117,16 @@ impl std::fmt::Debug for InProcessServers {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The kubeconfig is unreadable or refers to something unreadable.
-    #[error("cannot use the kubeconfig {path}")]
+    #[error("cannot use the kubeconfig {path}: {}", kubeconfig_error(.error))]
     Kubeconfig {
         /// The file.
         path: String,
-        /// The error of the kubeconfig.
-        #[source]
-        source: kube::config::KubeconfigError,
+        /// The error of the kubeconfig. It is part of the text, and no source of the error.
+        error: KubeconfigError,
     },
     /// No kubeconfig was given or found, and this is not a Pod.
     #[error("no kubeconfig was given and none was found")]
-    Infer(#[source] kube::config::KubeconfigError),
+    Infer(#[source] KubeconfigError),
     /// The user agent is not a header value.
     #[error("invalid user agent")]
     UserAgent(#[from] header::InvalidHeaderValue),
@@ -139,6 +139,14 @@ pub enum ClientError {
         #[source]
         source: Box<kube::Error>,
     },
+}
+
+/// The library quotes the path of a file that cannot be read twice over.
+fn kubeconfig_error(error: &KubeconfigError) -> String {
+    match error {
+        KubeconfigError::ReadConfig(error, _) => error.to_string(),
+        other => error_chain(other),
+    }
 }
 
 /// Connects. Sends no request: an unreachable server shows at the first request.
@@ -301,14 +309,14 @@ async fn load(path: Option<&Path>) -> Result<Config, ClientError> {
         _ => None,
     };
     if let Some(path) = path {
-        let failed = |source| ClientError::Kubeconfig {
+        let failed = |error| ClientError::Kubeconfig {
             path: path.display().to_string(),
-            source,
+            error,
         };
         let kubeconfig = Kubeconfig::read_from(&path).map_err(failed)?;
-        let failed = |source| ClientError::Kubeconfig {
+        let failed = |error| ClientError::Kubeconfig {
             path: path.display().to_string(),
-            source,
+            error,
         };
         return Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
             .await

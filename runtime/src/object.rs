@@ -129,9 +129,49 @@ pub fn error_chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        text.push_str(": ");
-        text.push_str(&cause.to_string());
+        let boxed = cause.downcast_ref::<Box<kube::Error>>().map(Box::as_ref);
+        let answer = cause.downcast_ref::<kube::Error>().or(boxed);
+        // The client library prints an answer of the API server with all of its fields, and again as the cause of itself.
+        if let Some(answer @ kube::Error::Api(_)) = answer {
+            text.push_str(": ");
+            text.push_str(&status_message(answer));
+            break;
+        }
+        // Some libraries print the cause as part of the error.
+        let cause_text = cause.to_string();
+        if !text.ends_with(&cause_text) {
+            text.push_str(": ");
+            text.push_str(&cause_text);
+        }
         source = cause.source();
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot make a namespace")]
+    struct Refused(#[source] Box<kube::Error>);
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("cannot read the file: {0}")]
+    struct Unreadable(#[source] std::io::Error);
+
+    #[test]
+    fn error_chain_has_the_message_of_the_api_server_and_no_text_twice() {
+        let status = kube::core::Status::failure("the name is invalid", "Invalid");
+        let refused = Refused(Box::new(kube::Error::Api(Box::new(status))));
+        assert_eq!(
+            error_chain(&refused),
+            "cannot make a namespace: the name is invalid"
+        );
+        let unreadable = Unreadable(std::io::Error::other("no such file"));
+        assert_eq!(
+            error_chain(&unreadable),
+            "cannot read the file: no such file"
+        );
+    }
 }

@@ -10,6 +10,13 @@ pub(crate) fn other_version(expected: &str, found: &str) -> String {
     format!("apiVersion: expected {expected}, found {found:?}")
 }
 
+/// A cluster whose name no namespace of the hub can have.
+pub(crate) fn no_cluster_name(name: &str) -> String {
+    format!(
+        "clusters: {name:?} is no name for one: use at most 63 small letters, digits and hyphens, with a letter or digit at both ends; hub is taken"
+    )
+}
+
 /// A step names a cluster that the suite does not have.
 pub(crate) fn no_cluster(name: &str, known: &str) -> String {
     format!("no cluster {name:?}: the suite has {known}")

@@ -310,12 +310,21 @@ pub fn clusters(clusters: &Clusters) -> Result<Vec<Cluster>, String> {
     };
     let mut names = BTreeSet::new();
     for cluster in &all {
-        if cluster.name.is_empty() || cluster.name == "hub" {
-            return Err(format!("clusters: {:?} is no name for one", cluster.name));
+        if !is_label(&cluster.name) || cluster.name == "hub" {
+            return Err(messages::no_cluster_name(&cluster.name));
         }
         if !names.insert(&cluster.name) {
             return Err(format!("clusters: {} is there twice", cluster.name));
         }
     }
     Ok(all)
+}
+
+/// Whether a text can name a cluster, and so its namespace on the hub: an RFC 1123 label.
+fn is_label(text: &str) -> bool {
+    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+    (1..=63).contains(&text.len())
+        && text.bytes().all(is_inner)
+        && !text.starts_with('-')
+        && !text.ends_with('-')
 }

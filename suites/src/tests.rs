@@ -72,6 +72,22 @@ fn errors_of_suites_have_line_and_key() {
     insta::assert_snapshot!(all.join("\n"));
 }
 
+#[test]
+fn cluster_names_are_checked_when_the_suite_is_read() {
+    let long = "a".repeat(64);
+    for name in ["A_b", "-a", "a.b", "hub", "''", &long] {
+        let found = errors(&format!(
+            "{HEAD}clusters: [{{name: {name}}}]\nsteps: [{{name: a}}]\n"
+        ));
+        let shown = name.trim_matches('\'');
+        let expected = format!("clusters: \"{shown}\" is no name for one: use at most 63 small");
+        assert!(
+            found.len() == 1 && found[0].contains(&expected),
+            "{found:?}"
+        );
+    }
+}
+
 /// Runs the suite of a text in a folder with these files.
 async fn run(suite: &str, files: &[(&str, &str)]) -> Vec<Entry> {
     let folder = tempfile::tempdir().unwrap();
