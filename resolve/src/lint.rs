@@ -1,6 +1,6 @@
 //! The linter of upstream's program.
 
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use reeve_templates_engine::lint::{self, Level, Violation};
 
@@ -40,7 +40,7 @@ impl Findings {
     pub(crate) fn write_sarif(&self, to: &Path, about: Option<&Path>) -> Result<(), String> {
         let stdin = Path::new(reeve_manifests::STDIN);
         let about = match about {
-            Some(path) if path != stdin => path.display().to_string(),
+            Some(path) if path != stdin => cleaned(path).display().to_string(),
             _ => messages::STDIN.to_owned(),
         };
         let text = lint::to_sarif(&self.violations, &about).map_err(|error| error.to_string())?;
@@ -56,6 +56,43 @@ impl Findings {
             ERRORS
         } else {
             WARNINGS
+        }
+    }
+}
+
+/// The path as Go's `filepath.Clean` writes it: without `.`, and without `..` behind another name.
+fn cleaned(path: &Path) -> PathBuf {
+    let mut clean = PathBuf::new();
+    for part in path.components() {
+        let last = clean.components().next_back();
+        match (part, last) {
+            (Component::CurDir, _) | (Component::ParentDir, Some(Component::RootDir)) => {}
+            (Component::ParentDir, Some(Component::Normal(_))) => {
+                clean.pop();
+            }
+            _ => clean.push(part),
+        }
+    }
+    if clean.as_os_str().is_empty() {
+        clean.push(Component::CurDir);
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rsv_15_paths_in_sarif_are_cleaned() {
+        for (path, expected) in [
+            ("./ll.yaml", "ll.yaml"),
+            ("a/../b//./c.yaml", "b/c.yaml"),
+            ("../x/../y.yaml", "../y.yaml"),
+            ("/../x.yaml", "/x.yaml"),
+            ("a/..", "."),
+        ] {
+            assert_eq!(cleaned(Path::new(path)), Path::new(expected));
         }
     }
 }
