@@ -27,6 +27,7 @@ cases! {
     rsv_9_raw => "raw",
     rsv_9_raw_alone => "raw-alone",
     rsv_10_operator_policy => "operator-policy",
+    rsv_3_local_lists => "local-lists",
     rsv_11_skip_validation => "skip-validation",
     rsv_13_saved => "saved",
     rsv_13_saved_hub => "saved-hub",

@@ -48,6 +48,10 @@ pub(crate) const RAW_NO_ARRAY: &str =
     "object-templates-raw was not an array after templates were resolved";
 /// A Policy without templates.
 pub(crate) const NO_TEMPLATES: &str = "spec.policy-templates keys not found";
+/// A local resource that is no map.
+pub(crate) const NOT_AN_OBJECT: &str = "a local resource must be an object";
+/// A local resource of no kind.
+pub(crate) const NO_TYPE: &str = "a local resource must have an apiVersion and a kind";
 /// A template that is no map.
 pub(crate) const NO_MAP: &str = "could not parse to map[string]interface{}";
 /// A template without a definition.

@@ -204,13 +204,48 @@ fn objects(text: &str) -> Result<Vec<Arc<Value>>, String> {
         let value = yaml::read(document.text);
         let value =
             value.map_err(|error| messages::in_document(document.number, document.line, &error))?;
-        match (at(&value, "/kind"), value.get("items")) {
-            ("List", Some(Value::Array(items))) => all.extend(items.iter().cloned().map(Arc::new)),
-            _ if value.is_null() => {}
-            _ => all.push(Arc::new(value)),
+        if value.is_null() {
+            continue;
         }
+        add(value, &mut all)
+            .map_err(|why| messages::in_document(document.number, document.line, why))?;
     }
     Ok(all)
+}
+
+/// Adds an object, or those of a list.
+fn add(value: Value, all: &mut Vec<Arc<Value>>) -> Result<(), &'static str> {
+    if !value.is_object() {
+        return Err(messages::NOT_AN_OBJECT);
+    }
+    let kind = at(&value, "/kind");
+    if at(&value, "/apiVersion").is_empty() || kind.is_empty() {
+        return Err(messages::NO_TYPE);
+    }
+    let Some(of_items) = kind.strip_suffix("List") else {
+        all.push(Arc::new(value));
+        return Ok(());
+    };
+    match value.get("items") {
+        Some(Value::Array(items)) => {
+            for item in items {
+                add(typed(item, of_items, at(&value, "/apiVersion")), all)?;
+            }
+        }
+        _ => all.push(Arc::new(value)),
+    }
+    Ok(())
+}
+
+/// An item of a list of one kind, which may leave out what the list says.
+fn typed(item: &Value, kind: &str, api_version: &str) -> Value {
+    let mut item = item.clone();
+    if let (Value::Object(fields), false) = (&mut item, kind.is_empty()) {
+        for (key, value) in [("apiVersion", api_version), ("kind", kind)] {
+            fields.entry(key).or_insert_with(|| value.into());
+        }
+    }
+    item
 }
 
 /// A client of the cluster of a kubeconfig.
