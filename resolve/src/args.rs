@@ -137,6 +137,7 @@ impl Args {
     /// The arguments of the program with upstream's name, of which the first is that name. Wrong ones, and the request for
     /// help, are an outcome.
     pub fn of_program(args: Vec<OsString>) -> Result<Self, Outcome> {
+        let given = args.clone();
         Program::try_parse_from(args)
             .map(|program| program.args)
             .map_err(|error| match error.kind() {
@@ -144,7 +145,7 @@ impl Args {
                     stdout: error.render().to_string(),
                     ..Outcome::default()
                 },
-                _ => Outcome::usage(&wrong_flag(&error), &usage(), Caller::Upstream),
+                _ => Outcome::usage(&wrong(&error, &given), Caller::Upstream),
             })
     }
 
@@ -160,7 +161,30 @@ impl Args {
     }
 }
 
-/// The usage text.
-pub(crate) fn usage() -> String {
-    Program::command().render_usage().to_string()
+/// What is wrong with the arguments of the program with upstream's name.
+fn wrong(error: &clap::Error, args: &[OsString]) -> String {
+    match files(args) {
+        Some(count) if count > 1 => messages::too_many_arguments(count),
+        _ => wrong_flag(error),
+    }
+}
+
+/// How many files are named, if nothing else is wrong with the arguments.
+fn files(args: &[OsString]) -> Option<usize> {
+    let many = |arg: clap::Arg| arg.num_args(1..).action(ArgAction::Append);
+    let command = Program::command()
+        .mut_arg("file", many)
+        .mut_subcommand("lint", |lint| lint.mut_arg("file", many));
+    let matches = command.try_get_matches_from(args).ok()?;
+    let matches = matches.subcommand().map_or(&matches, |(_, inner)| inner);
+    matches.get_raw("file").map(Iterator::count)
+}
+
+/// The usage text, with the name by which the program was called.
+pub(crate) fn usage(caller: Caller) -> String {
+    let mut command = match caller {
+        Caller::Upstream => Program::command(),
+        Caller::Reeve => Program::command().bin_name("reeve resolve"),
+    };
+    command.render_usage().to_string()
 }

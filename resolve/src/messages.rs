@@ -57,6 +57,11 @@ pub(crate) const NO_MAP: &str = "could not parse to map[string]interface{}";
 /// A template without a definition.
 pub(crate) const NO_DEFINITION: &str = "objectDefinition key not found";
 
+/// More than one file, in the words of upstream's library.
+pub(crate) fn too_many_arguments(count: usize) -> String {
+    format!("accepts at most 1 arg(s), received {count}")
+}
+
 /// The input cannot be read.
 pub(crate) fn unreadable_input(why: &str) -> String {
     format!("error handling YAML file input: {why}")

@@ -1,5 +1,7 @@
 //! How the program was called, and what a run comes to.
 
+use crate::args::usage;
+
 const WRONG_INPUT: u8 = 1;
 const WRONG_USAGE: u8 = 64;
 
@@ -26,7 +28,8 @@ pub struct Outcome {
 
 impl Outcome {
     /// An error about arguments.
-    pub(crate) fn usage(text: &str, usage: &str, caller: Caller) -> Self {
+    pub(crate) fn usage(text: &str, caller: Caller) -> Self {
+        let usage = usage(caller);
         Self {
             stderr: format!("Error: {text}\n{usage}\n"),
             code: match caller {
@@ -38,7 +41,8 @@ impl Outcome {
     }
 
     /// An error about the input.
-    pub(crate) fn input(text: &str, usage: &str) -> Self {
+    pub(crate) fn input(text: &str, caller: Caller) -> Self {
+        let usage = usage(caller);
         Self {
             stderr: format!("Error: {text}\n{usage}\n"),
             code: WRONG_INPUT,
