@@ -177,7 +177,7 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
         },
     };
     match run(component) {
-        Ok(code) => code,
+        Ok(code) => output::checked(code),
         Err(error) => {
             // Logging may not have started yet.
             // Standard error may be closed.

@@ -1,7 +1,7 @@
 //! Standard output, whose reader may close it at any time: `reeve up | head`.
 
 use std::fmt::Arguments;
-use std::io::{Write as _, stdout};
+use std::io::{ErrorKind, Write as _, stdout};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,9 +9,11 @@ use reeve_report::{FailOn, Output, Report};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::terminal;
-use crate::usage::EXIT_FINDINGS;
+use crate::usage::{EXIT_FAILURE, EXIT_FINDINGS};
 
 static CLOSED: AtomicBool = AtomicBool::new(false);
+/// Whether a write failed although the output has a reader.
+static FAILED: AtomicBool = AtomicBool::new(false);
 
 /// Prints a line, unless the output is closed.
 pub(crate) fn line(text: Arguments<'_>) {
@@ -21,8 +23,21 @@ pub(crate) fn line(text: Arguments<'_>) {
 /// Prints a text unchanged, unless the output is closed.
 pub(crate) fn block(text: Arguments<'_>) {
     let mut out = stdout().lock();
-    if out.write_fmt(text).and_then(|()| out.flush()).is_err() {
+    if let Err(error) = out.write_fmt(text).and_then(|()| out.flush()) {
         CLOSED.store(true, Ordering::Relaxed);
+        if error.kind() != ErrorKind::BrokenPipe && !FAILED.swap(true, Ordering::Relaxed) {
+            let why = reeve_manifests::os_words(&error);
+            aside(format_args!("error: cannot write the output: {why}"));
+        }
+    }
+}
+
+/// The exit code of a command whose output could not be written, otherwise its own.
+pub(crate) fn checked(code: ExitCode) -> ExitCode {
+    if FAILED.load(Ordering::Relaxed) {
+        ExitCode::from(EXIT_FAILURE)
+    } else {
+        code
     }
 }
 
@@ -36,7 +51,7 @@ pub(crate) fn finish(out: &str, errors: &str, code: u8) -> ExitCode {
     block(format_args!("{out}"));
     // The reader of errors may be gone.
     let _ = std::io::stderr().write_all(errors.as_bytes());
-    ExitCode::from(code)
+    checked(ExitCode::from(code))
 }
 
 /// Prints a report. Whether it has findings that `fail_on` names.

@@ -71,3 +71,40 @@ async fn open_reports_are_accepted_by_their_definition_and_nothing_is_lost() -> 
     ensure!(results == 2500, "{results} results");
     Ok(())
 }
+
+/// What a command prints to a device without space, and its exit code.
+#[cfg(target_os = "linux")]
+fn on_full_device(arguments: &[&str], folder: &std::path::Path) -> Result<(Option<i32>, String)> {
+    let device = std::fs::OpenOptions::new().write(true).open("/dev/full")?;
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_reeve"))
+        .args(arguments)
+        .current_dir(folder)
+        .stdout(device)
+        .output()?;
+    let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+    Ok((output.status.code(), errors))
+}
+
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_cannot_be_written_is_an_error() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let namespace = "apiVersion: v1\nkind: Namespace\nmetadata: {name: team}\n";
+    let policy = "apiVersion: policy.open-cluster-management.io/v1\nkind: ConfigurationPolicy\nmetadata: {name: p}\nspec:\n  remediationAction: inform\n  object-templates:\n  - complianceType: musthave\n    objectDefinition: {apiVersion: v1, kind: Namespace, metadata: {name: team}}\n";
+    std::fs::write(folder.path().join("ns.yaml"), namespace)?;
+    std::fs::write(folder.path().join("policy.yaml"), policy)?;
+    for arguments in [
+        &["lint", "ns.yaml"][..],
+        &["resolve", "--offline", "policy.yaml"],
+        &["dryrun", "-p", "policy.yaml", "ns.yaml"],
+        &["test", "-f", "policy.yaml"],
+        &["version"],
+    ] {
+        let (code, errors) = on_full_device(arguments, folder.path())?;
+        ensure!(
+            code == Some(1) && errors.contains("error: cannot write the output: "),
+            "{arguments:?}: {code:?} {errors}"
+        );
+    }
+    Ok(())
+}
