@@ -6,6 +6,7 @@ mod decode;
 mod encode;
 mod number;
 mod syntax;
+pub mod typed;
 
 use serde::Deserialize as _;
 

@@ -73,11 +73,6 @@ pub fn overlapping(policies: &[String]) -> String {
     )
 }
 
-/// Go's decoder about a field that the type does not have.
-pub fn unknown_field(field: &str) -> String {
-    format!("json: unknown field \"{field}\"")
-}
-
 /// Go's decoder about a value of another type.
 pub fn wrong_type(found: &str, field: &str, expected: &str) -> String {
     format!("json: cannot unmarshal {found} into Go struct field {field} of type {expected}")

@@ -31,6 +31,63 @@ fn op_5_invalid_subscriptions(#[case] given: Value, #[case] message: &str) {
     assert_eq!(draft(&given).unwrap_err(), message);
 }
 
+/// What Go's decoder says about each spec of the oracle. The message names the spec, where Go's text names the innermost
+/// struct.
+#[test]
+fn op_5_specs_are_refused_in_the_words_of_go() {
+    let cases = include_str!("../../../tests/oracle/fixtures/strict.json");
+    let cases: Vec<Value> = serde_json::from_str(cases).unwrap();
+    for case in cases {
+        let input = &case["input"];
+        let (spec, prefix, holder) = match input.get("subscription") {
+            Some(spec) => (spec, "the policy spec.subscription", "SubscriptionSpec"),
+            None => (
+                &input["operatorGroup"],
+                "the policy spec.operatorGroup",
+                "OperatorGroupSpec",
+            ),
+        };
+        let mut given = spec.clone();
+        given["name"] = json!("a");
+        let refused = if prefix.ends_with("subscription") {
+            draft(&given).err()
+        } else {
+            operator_group(Some(&given), "operators").err()
+        };
+        let expected = match case["error"].as_str().unwrap() {
+            "" => None,
+            error => Some(format!("{prefix} is invalid: {}", of_spec(error, holder))),
+        };
+        assert_eq!(refused, expected, "{given}");
+    }
+}
+
+fn of_spec(error: &str, spec: &str) -> String {
+    let place = " into Go struct field ";
+    match error.split_once(place) {
+        Some((start, end)) => {
+            let (_, path) = end.split_once('.').unwrap();
+            format!("{start}{place}{spec}.{path}")
+        }
+        None => error.to_owned(),
+    }
+}
+
+#[test]
+fn op_5_fields_are_read_in_any_case_and_nulls_as_empty() {
+    let given = json!({"name": "a", "config": {
+        "Env": [{"Name": "a", "VALUE": "b"}, {"name": "c", "value": null}],
+        "selector": {"matchLabels": {"a": null}},
+        "resources": {"limits": {"cpu": 0.5, "memory": "1024Mi"}},
+    }});
+    let config = json!({
+        "env": [{"name": "a", "value": "b"}, {"name": "c"}],
+        "selector": {"matchLabels": {"a": ""}},
+        "resources": {"limits": {"cpu": "500m", "memory": "1Gi"}},
+    });
+    assert_eq!(draft(&given).unwrap().spec["config"], config);
+}
+
 #[test]
 fn op_5_invalid_name_of_a_subscription() {
     let message = format!("the name 'wrong$s' used for the subscription is invalid: {LABEL_RULE}");
@@ -55,9 +112,11 @@ fn op_5_valid_subscription() {
     });
     let draft = draft(&given).unwrap();
     assert_eq!(draft.namespace.as_deref(), Some("operators"));
-    let spec = json!({
+    let mut spec = json!({
         "name": "quay", "channel": "stable", "installPlanApproval": "", "config": config,
     });
+    // Kubernetes writes amounts as texts.
+    spec["config"]["resources"]["limits"]["cpu"] = json!("1");
     assert_eq!(Value::Object(draft.spec), spec);
 }
 

@@ -6,6 +6,8 @@ pub mod names;
 mod operator_group;
 mod strict;
 mod subscription;
+#[rustfmt::skip]
+mod types;
 
 use reeve_api::RemediationAction;
 use reeve_api::operator_policy::{OperatorPolicy, OperatorPolicySpec};
