@@ -9,7 +9,6 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::gauge::Gauge;
 use reeve_api::Compliance;
 use reeve_api::configuration_policy::ConfigurationPolicy;
-use reeve_api::names::PARENT_POLICY_LABEL;
 use reeve_runtime::metrics::{Description, Metrics, OwnedFamily};
 use reeve_runtime::object::ObjectKey;
 
@@ -193,10 +192,10 @@ impl PolicyMetrics {
         add_seconds(&self.comparison_seconds, policy, labels, took);
     }
 
-    /// Counts an error of a policy, under the name of its parent policy.
+    /// Counts an error of a policy, under the name of its first owner, which is its parent policy.
     pub fn failed(&self, policy: &ConfigurationPolicy, fault: Fault) {
-        let labels = policy.metadata.labels.as_ref();
-        let parent = labels.and_then(|labels| labels.get(PARENT_POLICY_LABEL));
+        let owners = policy.metadata.owner_references.as_deref();
+        let parent = owners.and_then(|owners| owners.first());
         let key = ObjectKey::of(policy);
         let (family, kind) = match fault {
             Fault::InvalidTemplate => (&self.user_errors, "invalid-template"),
@@ -204,7 +203,7 @@ impl PolicyMetrics {
             Fault::StatusUpdate => (&self.system_errors, "status-update-failed"),
         };
         let labels = Failed {
-            policy: parent.cloned().unwrap_or_default(),
+            policy: parent.map_or_else(String::new, |owner| owner.name.clone()),
             template: key.name.clone(),
             r#type: kind,
         };
@@ -263,7 +262,9 @@ mod tests {
         ours.state(ours_as, "high", Some(Compliance::NonCompliant));
         ours.compared(&policy, "n", "pods.a".to_owned(), Duration::from_millis(1));
         let owned = serde_json::json!({
-            "metadata": {"name": "p", "namespace": "managed", "labels": {PARENT_POLICY_LABEL: "parent"}},
+            "metadata": {"name": "p", "namespace": "managed", "ownerReferences": [
+                {"apiVersion": "policy.open-cluster-management.io/v1", "kind": "Policy", "name": "parent.x", "uid": "u"},
+            ]},
             "spec": {},
         });
         let owned = serde_json::from_value(owned).unwrap();
@@ -273,7 +274,7 @@ mod tests {
             r#"cluster_policy_governance_info{kind="ConfigurationPolicy",policy="p",policy_namespace="managed",severity="high"} 1"#,
             r#"config_policy_evaluation_total{name="p"} 1"#,
             r#"compare_objects_evaluation_total{config_policy_name="p",namespace="n",object="pods.a"} 1"#,
-            r#"policy_user_errors_total{policy="parent",template="p",type="no-object-CRD"} 1"#,
+            r#"policy_user_errors_total{policy="parent.x",template="p",type="no-object-CRD"} 1"#,
         ] {
             assert!(
                 text.lines().any(|found| found == line),
