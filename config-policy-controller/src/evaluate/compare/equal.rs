@@ -75,7 +75,7 @@ pub fn field(merged: &Value, live: Option<&Value>, zero: ZeroRule) -> Equality {
             Equality::IfDefaulted
         }
         (Value::Array(merged), Some(Value::Array(live))) => lists(live, merged),
-        (Value::Array(merged), _) if merged.is_empty() => Equality::IfDefaulted,
+        (Value::Array(merged), _) if merged.is_empty() => Equality::Same,
         (Value::Object(_) | Value::Array(_), _) => Equality::Different,
         (Value::String(merged), None) if merged.is_empty() && zero == ZeroRule::EqualsAbsent => {
             Equality::IfServerAgrees
