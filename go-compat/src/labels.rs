@@ -91,11 +91,19 @@ impl Selector {
         self.0.is_empty()
     }
 
-    /// Whether a label can have this key and these values; the error is the API machinery's text. A selector that is
+    /// Whether a label can have this key and these values, and `misuse` is nothing: why the operator does not take the
+    /// values. The error is the API machinery's text for a requirement of a selector that is no text. A selector that is
     /// put together as a text is made of nothing else: a comma in a value would begin another requirement.
-    pub fn check(key: &str, values: &[String]) -> Result<(), String> {
-        check_key(key)?;
-        check_values(key, Operator::In, values)
+    pub fn check(key: &str, misuse: Option<String>, values: &[String]) -> Result<(), String> {
+        let errors = key_errors(key);
+        let faulty_key = (!errors.is_empty()).then(|| invalid("key", key, &errors.join("; ")));
+        let faulty_values = value_problems(key, Operator::In, values);
+        let problems: Vec<_> = faulty_key
+            .into_iter()
+            .chain(misuse)
+            .chain(faulty_values)
+            .collect();
+        aggregate(&problems)
     }
 
     /// Whether a requirement compares numbers (`>` or `<`).
@@ -452,6 +460,7 @@ fn is_dns_label(text: &str) -> bool {
         && bytes.iter().all(|byte| lower(*byte) || *byte == b'-')
 }
 
+/// Checks the key of a requirement in a text. The parser of texts names no field.
 fn check_key(key: &str) -> Result<(), String> {
     let errors = key_errors(key);
     if errors.is_empty() {
@@ -461,6 +470,10 @@ fn check_key(key: &str) -> Result<(), String> {
 }
 
 fn check_values(key: &str, operator: Operator, values: &[String]) -> Result<(), String> {
+    aggregate(&value_problems(key, operator, values))
+}
+
+fn value_problems(key: &str, operator: Operator, values: &[String]) -> Vec<String> {
     let mut problems = Vec::new();
     for (place, value) in values.iter().enumerate() {
         if operator.is_numeric() && value.parse::<i64>().is_err() {
@@ -476,7 +489,11 @@ fn check_values(key: &str, operator: Operator, values: &[String]) -> Result<(), 
             problems.push(invalid(&field, value, &errors.join("; ")));
         }
     }
-    match problems.as_slice() {
+    problems
+}
+
+fn aggregate(problems: &[String]) -> Result<(), String> {
+    match problems {
         [] => Ok(()),
         [one] => Err(one.clone()),
         several => Err(format!("[{}]", several.join(", "))),

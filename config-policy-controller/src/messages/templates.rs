@@ -70,6 +70,18 @@ pub fn broken_template(index: usize, error: &str) -> String {
     format!("item {index} is not an object template: {error}")
 }
 
+/// `In` and `NotIn` of a label selector without values, in the words of client-go.
+pub const LABEL_VALUES_NEEDED: &str =
+    "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty";
+
+/// `Exists` and `DoesNotExist` of a label selector with values, in the words of client-go.
+pub fn label_values_superfluous(values: &[String]) -> String {
+    let values = serde_json::json!(values);
+    format!(
+        "values: Invalid value: {values}: values set must be empty for exists and does not exist"
+    )
+}
+
 /// All objects were left out by their template.
 pub fn all_skipped(kind: &str) -> String {
     format!("All objects of kind {kind} were skipped by the `skipObject` template function")

@@ -4,19 +4,15 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{LabelSelector, LabelSelecto
 use reeve_api::configuration_policy::{LabelRequirement, NamespaceSelector};
 use reeve_go_compat::labels::Selector;
 
+use crate::messages;
+
 /// Why a label selector cannot be evaluated, in the words of Kubernetes.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum LabelError {
     /// There is no such operator.
     #[error("{0:?} is not a valid label selector operator")]
     Operator(String),
-    /// In and `NotIn` need values.
-    #[error("values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty")]
-    NoValues,
-    /// Exists and `DoesNotExist` have none.
-    #[error("values: Invalid value: {0:?}: values set must be empty for exists and does not exist")]
-    Values(Vec<String>),
-    /// A key or a value is none that a label can have.
+    /// A key or a value is none that a label can have, or the operator does not take the values.
     #[error("{0}")]
     Syntax(String),
 }
@@ -39,30 +35,48 @@ pub fn of_namespaces(selector: &NamespaceSelector) -> Result<Selector, LabelErro
 
 /// The text of an object template's selector.
 pub fn of_objects(selector: &LabelSelector) -> Result<String, LabelError> {
-    let check =
-        |key: &str, values: &[String]| Selector::check(key, values).map_err(LabelError::Syntax);
+    let check = |key: &str, misuse: Option<String>, values: &[String]| {
+        Selector::check(key, misuse, values).map_err(LabelError::Syntax)
+    };
     let mut parts = Vec::new();
     for (key, value) in selector.match_labels.iter().flatten() {
-        check(key, std::slice::from_ref(value))?;
+        check(key, None, std::slice::from_ref(value))?;
         parts.push(format!("{key}={value}"));
     }
     for requirement in selector.match_expressions.iter().flatten() {
         let key = &requirement.key;
         let values = requirement.values.as_deref().unwrap_or_default();
-        parts.push(match (requirement.operator.as_str(), values) {
-            ("In" | "NotIn", []) => return Err(LabelError::NoValues),
-            ("In", values) => format!("{key} in ({})", values.join(",")),
-            ("NotIn", values) => format!("{key} notin ({})", values.join(",")),
-            ("Exists", []) => key.clone(),
-            ("DoesNotExist", []) => format!("!{key}"),
-            ("Exists" | "DoesNotExist", values) => return Err(LabelError::Values(values.to_vec())),
+        let (part, misuse) = match (requirement.operator.as_str(), values) {
+            ("In", values) => (
+                format!("{key} in ({})", values.join(",")),
+                no_values(values),
+            ),
+            ("NotIn", values) => {
+                let part = format!("{key} notin ({})", values.join(","));
+                (part, no_values(values))
+            }
+            ("Exists", values) => (key.clone(), some_values(values)),
+            ("DoesNotExist", values) => (format!("!{key}"), some_values(values)),
             (operator, _) => return Err(LabelError::Operator(operator.to_owned())),
-        });
-        check(key, values)?;
+        };
+        check(key, misuse, values)?;
+        parts.push(part);
     }
     let text = parts.join(",");
     Selector::parse(&text).map_err(LabelError::Syntax)?;
     Ok(text)
+}
+
+/// In and `NotIn` need values.
+fn no_values(values: &[String]) -> Option<String> {
+    values
+        .is_empty()
+        .then(|| messages::LABEL_VALUES_NEEDED.to_owned())
+}
+
+/// Exists and `DoesNotExist` have none.
+fn some_values(values: &[String]) -> Option<String> {
+    (!values.is_empty()).then(|| messages::label_values_superfluous(values))
 }
 
 #[cfg(test)]
@@ -102,6 +116,36 @@ mod tests {
             "values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty"
         );
         assert!(of(json!({"matchLabels": {"a": "in valid"}})).is_err());
+    }
+
+    /// As client-go's `LabelSelectorAsSelector` answers.
+    #[test]
+    fn cfg_164_all_faults_of_a_requirement_are_named() {
+        let key = "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+        let value = "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+        let requirement = |operator: &str, values: &[&str]| json!({"matchExpressions": [{"key": "-a", "operator": operator, "values": values}]});
+        assert_eq!(
+            of(json!({"matchLabels": {"a b": "c"}})).unwrap_err(),
+            format!("key: Invalid value: \"a b\": {key}")
+        );
+        assert_eq!(
+            of(requirement("In", &["x y", "z"])).unwrap_err(),
+            format!(
+                "[key: Invalid value: \"-a\": {key}, values[0][-a]: Invalid value: \"x y\": {value}]"
+            )
+        );
+        assert_eq!(
+            of(requirement("In", &[])).unwrap_err(),
+            format!(
+                "[key: Invalid value: \"-a\": {key}, values: Invalid value: null: for 'in', 'notin' operators, values set can't be empty]"
+            )
+        );
+        assert_eq!(
+            of(requirement("Exists", &["-x", "y"])).unwrap_err(),
+            format!(
+                "[key: Invalid value: \"-a\": {key}, values: Invalid value: [\"-x\",\"y\"]: values set must be empty for exists and does not exist, values[0][-a]: Invalid value: \"-x\": {value}]"
+            )
+        );
     }
 
     #[test]
