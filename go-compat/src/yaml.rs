@@ -96,6 +96,37 @@ pub fn decode_sigs_json(text: &[u8]) -> Result<serde_json::Value, ToJsonError> {
     Ok(json::tree(&json)?)
 }
 
+/// Why a document could not be read as a type.
+#[derive(Debug, thiserror::Error)]
+pub enum TypedError {
+    /// It is not YAML, or not JSON.
+    #[error("error converting YAML to JSON: {0}")]
+    Convert(#[from] ToJsonError),
+    /// It is something else than the type.
+    #[error("error unmarshaling JSON: while decoding JSON: {0}")]
+    Decode(#[from] json::typed::TypedError),
+}
+
+/// Reads the first document as `Unmarshal` of `sigs.k8s.io/yaml` reads it into a type: a number or a boolean is a text where the type has
+/// one.
+pub fn decode_sigs_typed(
+    text: &[u8],
+    of: &json::typed::Type,
+    unknown: json::typed::UnknownFields,
+) -> Result<serde_json::Value, TypedError> {
+    let tree = sigs_tree(text, of)?;
+    Ok(json::typed::decode_typed(&tree, of, unknown)?)
+}
+
+fn sigs_tree(text: &[u8], of: &json::typed::Type) -> Result<serde_json::Value, ToJsonError> {
+    let value = match Document::read(text, Dialect::V2)? {
+        Some(document) => decode::decode(&document, None)?,
+        None => Value::Nil,
+    };
+    let value = decode::to_json_object(decode::with_texts(value, of))?;
+    Ok(json::tree(&json::encode(&value, json::Escape::None)?)?)
+}
+
 /// Writes a value as the `Encoder` of `gopkg.in/yaml.v3` does with an indentation of 2.
 pub fn encode(value: &Value) -> Result<Vec<u8>, YamlError> {
     encode_with_indent(value, INDENT)

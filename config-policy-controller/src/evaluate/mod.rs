@@ -154,7 +154,7 @@ impl<C: Cluster, S: PublishStatus> PolicyEvaluation<'_, C, S> {
             return Ok((listed, self.sensitivity, self.secrets.clone()));
         }
         let rendered = templates.resolve_raw(self.cluster, text).await?;
-        let listed = raw::resolved(rendered.value).map_err(|message| {
+        let listed = raw::resolved(&rendered.value).map_err(|message| {
             let message = rendered.secrets.redact(&message);
             EvaluationError::transient(reason, message)
         })?;

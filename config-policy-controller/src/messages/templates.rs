@@ -55,19 +55,9 @@ pub fn raw_no_list(error: &str) -> String {
     format!("failed unmarshalling resolved object-templates-raw template: {error}")
 }
 
-/// Something else than a list of object templates, in the words of Go's decoder.
-pub fn not_a_list(kind: &str) -> String {
-    format!("json: cannot unmarshal {kind} into Go value of type []*v1.ObjectTemplate")
-}
-
-/// An item of a list of object templates that is none.
-pub fn not_a_template(index: usize, kind: &str) -> String {
-    format!("item {index} must be an object template, but it is {kind}")
-}
-
-/// An item of a list of object templates that has a field of a wrong type.
-pub fn broken_template(index: usize, error: &str) -> String {
-    format!("item {index} is not an object template: {error}")
+/// A null in a list of object templates.
+pub fn null_template(index: usize) -> String {
+    format!("item {index} must be an object template, but it is null")
 }
 
 /// `In` and `NotIn` of a label selector without values, in the words of client-go.

@@ -12,6 +12,8 @@ mod publish;
 mod status;
 mod triggers;
 
+pub(crate) use decide::spec::LABEL_SELECTOR;
+
 #[cfg(test)]
 mod tests;
 

@@ -71,6 +71,11 @@ impl Field {
         let embedded = Some(within);
         Self { embedded, ..self }
     }
+
+    /// Its type, unless it is one of an embedded struct.
+    pub(crate) fn direct_type(&self) -> Option<Type> {
+        self.embedded.is_none().then_some(self.of)
+    }
 }
 
 impl Struct {

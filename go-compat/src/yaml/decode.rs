@@ -21,7 +21,7 @@ use crate::runes::quote;
 use crate::value::{Key, Map, Value};
 
 use mapping::MapFrame;
-pub(super) use sigs::to_json_object;
+pub(super) use sigs::{to_json_object, with_texts};
 pub(super) use typed::decode_typed;
 pub use typed::{Field, StructType, Type};
 

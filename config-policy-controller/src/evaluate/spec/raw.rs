@@ -1,80 +1,62 @@
 //! `object-templates-raw`: one text that becomes the list of object templates. Pure, but for the templates in it.
 
 use reeve_api::configuration_policy::ObjectTemplate;
-use reeve_go_compat::json;
-use reeve_go_compat::yaml::{self, ToJsonError};
-use serde_json::{Map, Value};
+use reeve_go_compat::json::typed::{Field, Struct, Type, UnknownFields, decode_typed};
+use reeve_go_compat::yaml;
+use serde_json::Value;
 
 use crate::messages;
+use crate::operator_policy::LABEL_SELECTOR;
 
-/// The fields of an object template. As in Go, the text may spell them in any case.
-const FIELDS: [&str; 6] = [
-    "complianceType",
-    "metadataComplianceType",
-    "objectDefinition",
-    "objectSelector",
-    "recordDiff",
-    "recreateOption",
-];
+/// An object template as Go declares it.
+static OBJECT_TEMPLATE: Struct = Struct {
+    name: "v1.ObjectTemplate",
+    fields: &[
+        Field::new("complianceType", Type::Text("v1.ComplianceType")),
+        Field::new(
+            "metadataComplianceType",
+            Type::Text("v1.MetadataComplianceType"),
+        ),
+        Field::new("recreateOption", Type::Text("v1.RecreateOption")),
+        Field::new("objectDefinition", Type::Any),
+        Field::new("objectSelector", Type::Struct(&LABEL_SELECTOR)),
+        Field::new("recordDiff", Type::Text("v1.RecordDiff")),
+    ],
+};
+const OBJECT_TEMPLATES: Type = Type::List(&Type::Pointer(&Type::Struct(&OBJECT_TEMPLATE)));
 
 /// Reads a text without templates as YAML.
 pub fn parse(text: &str) -> Result<Vec<ObjectTemplate>, String> {
-    let failed = |error: &dyn std::fmt::Display| messages::raw_unparsable(&error.to_string());
-    let value = yaml::decode_sigs_json(text.as_bytes()).map_err(|error| match error {
-        ToJsonError::Json(error) => failed(&error),
-        error => failed(&format!("error converting YAML to JSON: {error}")),
-    })?;
-    list(value).map_err(|error| failed(&format!("error unmarshaling JSON: {error}")))
+    let read = yaml::decode_sigs_typed(text.as_bytes(), &OBJECT_TEMPLATES, UnknownFields::Ignore);
+    read.map_err(|error| error.to_string())
+        .and_then(list)
+        .map_err(|error| messages::raw_unparsable(&error))
 }
 
 /// Reads the object templates from a resolved text.
-pub fn resolved(value: Value) -> Result<Vec<ObjectTemplate>, String> {
-    list(value).map_err(|error| messages::raw_no_list(&error))
+pub fn resolved(value: &Value) -> Result<Vec<ObjectTemplate>, String> {
+    let read = decode_typed(value, &OBJECT_TEMPLATES, UnknownFields::Ignore);
+    read.map_err(|error| error.to_string())
+        .and_then(list)
+        .map_err(|error| messages::raw_no_list(&error))
 }
 
-fn list(value: Value) -> Result<Vec<ObjectTemplate>, String> {
-    match value {
-        Value::Null => Ok(Vec::new()),
+fn list(decoded: Value) -> Result<Vec<ObjectTemplate>, String> {
+    match decoded {
         Value::Array(items) => items.into_iter().enumerate().map(item).collect(),
-        other => Err(messages::not_a_list(json::kind(&other))),
+        _ => Ok(Vec::new()),
     }
 }
 
 fn item((index, value): (usize, Value)) -> Result<ObjectTemplate, String> {
-    let Value::Object(fields) = value else {
-        return Err(messages::not_a_template(index, json::kind(&value)));
+    let Value::Object(mut fields) = value else {
+        return Err(messages::null_template(index));
     };
-    let mut known = Map::new();
-    for (key, value) in fields {
-        let field = FIELDS.iter().find(|field| field.eq_ignore_ascii_case(&key));
-        let Some(field) = field else { continue };
-        let value = if *field == "objectSelector" {
-            selector(value)
-        } else {
-            value
-        };
-        known.insert((*field).to_owned(), value);
-    }
-    known.entry("objectDefinition").or_insert(Value::Null);
-    known
+    fields.entry("objectDefinition").or_insert(Value::Null);
+    fields
         .entry("complianceType")
         .or_insert_with(|| Value::String(String::new()));
-    serde_json::from_value(Value::Object(known))
-        .map_err(|error| messages::broken_template(index, &error.to_string()))
-}
-
-fn selector(value: Value) -> Value {
-    let Value::Object(fields) = value else {
-        return value;
-    };
-    let renamed = fields.into_iter().map(|(key, value)| {
-        let known = ["matchLabels", "matchExpressions"];
-        let field = known
-            .into_iter()
-            .find(|known| known.eq_ignore_ascii_case(&key));
-        (field.map_or(key, str::to_owned), value)
-    });
-    Value::Object(renamed.collect())
+    serde_json::from_value(Value::Object(fields)).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -93,12 +75,12 @@ mod tests {
     #[test]
     fn null_is_an_empty_list() {
         assert_eq!(parse("").unwrap(), []);
-        assert_eq!(resolved(Value::Null).unwrap(), []);
+        assert_eq!(resolved(&Value::Null).unwrap(), []);
     }
 
     #[test]
     fn value_that_is_no_list_is_an_error() {
-        let error = resolved(serde_json::json!({"a": 1})).unwrap_err();
+        let error = resolved(&serde_json::json!({"a": 1})).unwrap_err();
         assert_eq!(
             error,
             "failed unmarshalling resolved object-templates-raw template: json: cannot unmarshal object into Go value of type []*v1.ObjectTemplate"
@@ -112,7 +94,49 @@ mod tests {
 
     #[test]
     fn cfg_73_null_item_is_an_error() {
-        let error = resolved(serde_json::json!([null])).unwrap_err();
+        let error = resolved(&serde_json::json!([null])).unwrap_err();
         assert!(error.contains("item 0"), "{error}");
+    }
+
+    /// As sigs.k8s.io/yaml v1.6.0 and encoding/json answer.
+    #[test]
+    fn cfg_73_wrong_types_are_named_in_the_words_of_go() {
+        let plain = |text: &str| parse(text).unwrap_err();
+        let prefix = "Error parsing object-templates-raw YAML: error unmarshaling JSON: while decoding JSON: json: cannot unmarshal ";
+        for (text, why) in [
+            ("a: b", "object into Go value of type []*v1.ObjectTemplate"),
+            ("[a]", "string into Go value of type v1.ObjectTemplate"),
+            (
+                "- complianceType: []",
+                "array into Go struct field ObjectTemplate.complianceType of type v1.ComplianceType",
+            ),
+            (
+                "- objectSelector: {matchLabels: {a: []}}",
+                "array into Go struct field LabelSelector.objectSelector.matchLabels of type string",
+            ),
+        ] {
+            assert_eq!(plain(text), format!("{prefix}{why}"));
+        }
+        let error = resolved(&serde_json::json!([{"complianceType": 5}])).unwrap_err();
+        assert_eq!(
+            error,
+            "failed unmarshalling resolved object-templates-raw template: json: cannot unmarshal number into Go struct field ObjectTemplate.complianceType of type v1.ComplianceType"
+        );
+    }
+
+    #[test]
+    fn cfg_73_numbers_and_booleans_of_yaml_are_texts_where_go_has_texts() {
+        let text = "- complianceType: 5\n  recordDiff: 7\n  objectSelector: {MatchLabels: {a: 1, b: null, c: true, d: 1.50}}\n  objectDefinition: {a: 1}\n";
+        let templates = parse(text).unwrap();
+        let selector = templates[0].object_selector.as_ref().unwrap();
+        let labels = selector.match_labels.as_ref().unwrap();
+        let labels: Vec<_> = labels
+            .iter()
+            .map(|(k, v)| (k.as_str(), v.as_str()))
+            .collect();
+        assert_eq!(labels, [("a", "1"), ("b", ""), ("c", "true"), ("d", "1.5")]);
+        assert_eq!(templates[0].record_diff.as_deref(), Some("7"));
+        assert_eq!(templates[0].compliance_type, "5");
+        assert_eq!(templates[0].object_definition["a"], 1);
     }
 }

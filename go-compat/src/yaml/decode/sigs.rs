@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use crate::json;
+use crate::json::typed::{Field, Type};
 use crate::printing;
 use crate::value::{Key, List, Map, Value};
 use crate::yaml::error::YamlError;
@@ -71,6 +72,48 @@ pub(in crate::yaml) fn to_json_object(value: Value) -> Result<Value, YamlError> 
                 }
             }
         }
+    }
+}
+
+/// Numbers and booleans become texts where the type has a text.
+///
+/// Types have few levels, so this recurses. The original finds no text among the fields of embedded structs.
+pub(in crate::yaml) fn with_texts(value: Value, of: &Type) -> Value {
+    match (of, value) {
+        (Type::Pointer(of), value) => with_texts(value, of),
+        (Type::List(of), Value::List(list)) => {
+            let items = (0..list.len()).filter_map(|index| list.get(index).cloned());
+            Value::list(items.map(|item| with_texts(item, of)).collect::<Vec<_>>())
+        }
+        (Type::Map(_, of), Value::Map(map)) => {
+            let entries = map.entries().into_iter();
+            let entries = entries.map(|(key, value)| (key, with_texts(value, of)));
+            Value::Map(Map::from_entries(entries.collect()))
+        }
+        (Type::Struct(of), Value::Map(map)) => {
+            let entries = map.entries().into_iter().map(|(key, value)| {
+                let field = match &key {
+                    Key::Str(name) => of.field(&name.lossy()),
+                    _ => None,
+                };
+                match field.and_then(Field::direct_type) {
+                    Some(of) => (key, with_texts(value, &of)),
+                    None => (key, value),
+                }
+            });
+            Value::Map(Map::from_entries(entries.collect()))
+        }
+        (Type::Text(_), Value::Bool(flag)) => Value::str(flag.to_string()),
+        (Type::Text(_), Value::Int(number) | Value::Int64(number)) => {
+            Value::str(number.to_string())
+        }
+        (Type::Text(_), Value::Uint64(number)) => Value::str(number.to_string()),
+        (Type::Text(_), Value::Float(number)) => {
+            #[allow(clippy::cast_possible_truncation)] // it is what the original does
+            let single = number as f32;
+            Value::str(printing::shortest_single(single))
+        }
+        (_, value) => value,
     }
 }
 

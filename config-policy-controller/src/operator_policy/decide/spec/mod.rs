@@ -16,6 +16,7 @@ use serde_json::{Map, Value, json};
 use super::state::Part;
 pub use operator_group::operator_group;
 pub use subscription::{Draft, draft, versions};
+pub use types::LABEL_SELECTOR;
 
 /// Whether the operator must or must not be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
