@@ -142,7 +142,8 @@ pub fn read(spec: &PolicySpec, namespace: &str) -> PolicyTemplates {
         // Their reports could not be distinguished.
         plan.parsed.clear();
         plan.expected = None;
-        plan.invalid = duplicates.into_iter().map(duplicate).collect();
+        let of_name = |name| duplicate(name, &spec.policy_templates);
+        plan.invalid = duplicates.into_iter().map(of_name).collect();
     }
     plan
 }
@@ -245,10 +246,13 @@ fn duplicates(templates: &[PolicyTemplate]) -> Vec<String> {
     twice.map(|(name, _)| name.to_owned()).collect()
 }
 
-fn duplicate(template: String) -> InvalidTemplate {
+/// The error about a name that several templates have; it refers to the first of them.
+fn duplicate(template: String, templates: &[PolicyTemplate]) -> InvalidTemplate {
+    let mut templates = templates.iter();
+    let first = templates.find(|other| other.text("/metadata/name") == Some(template.as_str()));
     InvalidTemplate {
+        related: first.and_then(|first| related(&first.object_definition)),
         template,
-        related: None,
         error: TemplateError::DuplicateNames,
     }
 }
@@ -311,6 +315,9 @@ mod tests {
             [("t".to_owned(), messages::DUPLICATE_NAMES.to_owned())]
         );
         assert!(plan.parsed.is_empty() && plan.expected.is_none());
+        let related = plan.invalid[0].related.as_ref().unwrap();
+        assert_eq!(related.kind.as_deref(), Some("ConfigurationPolicy"));
+        assert_eq!(related.name.as_deref(), Some("t"));
         let plan = read(&spec(&same[..1]), "c1");
         assert_eq!((plan.parsed.len(), plan.invalid.len()), (1, 0));
     }
