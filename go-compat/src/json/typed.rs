@@ -159,10 +159,10 @@ pub fn decode_typed(value: &Value, of: &Type, unknown: UnknownFields) -> Result<
         holder: None,
         path: Vec::new(),
     };
-    let decoded = decoder.value(value, of)?;
+    let read = decoder.value(value, of)?;
     match decoder.first {
         Some(error) => Err(error),
-        None => Ok(decoded),
+        None => Ok(read),
     }
 }
 
