@@ -83,14 +83,9 @@ pub(crate) const NOTHING_TO_EVALUATE: &str =
 /// A file without any document.
 pub(crate) const EMPTY: &str = "the input is empty";
 
-/// A field that the kind does not have.
-pub(crate) fn unknown_field(field: &str, place: &str) -> String {
-    let place = if place.is_empty() {
-        String::new()
-    } else {
-        format!(" in {place}")
-    };
-    format!("error unmarshaling JSON: while decoding JSON: json: unknown field {field:?}{place}")
+/// A field that the kind does not have, in the words of upstream's decoder.
+pub(crate) fn unknown_field(field: &str) -> String {
+    format!("error unmarshaling JSON: while decoding JSON: json: unknown field {field:?}")
 }
 
 /// A value of the wrong type.

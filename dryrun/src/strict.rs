@@ -1,4 +1,5 @@
-//! Reads a policy as upstream's decoder does: keys in any case, no unknown ones.
+//! Reads a policy as upstream's decoder does: keys in any case, no unknown ones, and numbers and booleans of YAML as texts where
+//! the field is a text.
 //!
 //! The fields are those of the kind's CRD, so that there is no second list of them.
 
@@ -34,12 +35,25 @@ pub(crate) fn spelt(kind: &str, object: Value) -> Result<Value, String> {
     let Some(schema) = schema(kind) else {
         return Ok(object);
     };
-    let Value::Object(mut fields) = respell(object, &schema, "")? else {
+    let Value::Object(mut fields) = respell(object, &schema, Level::Root)? else {
         return Err(messages::wrong_value(kind, "expected an object"));
     };
     if let Some(Value::Object(metadata)) = fields.remove("metadata") {
         let known = METADATA.into_iter().chain(["uid"]).collect::<Vec<_>>();
-        let metadata = renamed(metadata, &known, "metadata")?;
+        let mut metadata = renamed(metadata, &known)?;
+        for (field, value) in &mut metadata {
+            match (field.as_str(), value) {
+                ("labels" | "annotations", Value::Object(texts)) => {
+                    texts.values_mut().for_each(to_text);
+                }
+                ("name" | "namespace" | "generateName" | "resourceVersion" | "uid", value)
+                    if !value.is_null() =>
+                {
+                    to_text(value);
+                }
+                _ => {}
+            }
+        }
         fields.insert("metadata".to_owned(), Value::Object(metadata));
     }
     Ok(Value::Object(fields))
@@ -61,64 +75,143 @@ fn schema(kind: &str) -> Option<Value> {
     Some(schema.take())
 }
 
-fn respell(value: Value, schema: &Value, place: &str) -> Result<Value, String> {
+/// Where an object is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Level {
+    /// It is the whole object.
+    Root,
+    /// It is below.
+    Inner,
+}
+
+fn respell(value: Value, schema: &Value, level: Level) -> Result<Value, String> {
     match value {
         Value::Array(items) => {
             let of_items = &schema["items"];
-            let items = items.into_iter().enumerate();
-            let items =
-                items.map(|(index, item)| respell(item, of_items, &format!("{place}[{index}]")));
+            let items = items.into_iter();
+            let items = items.map(|item| respell_entry(item, of_items));
             items.collect::<Result<Vec<_>, _>>().map(Value::Array)
         }
-        Value::Object(fields) => respell_fields(fields, schema, place).map(Value::Object),
-        scalar => Ok(scalar),
+        Value::Object(fields) => respell_fields(fields, schema, level).map(Value::Object),
+        mut scalar => {
+            if schema["type"] == "string" && !scalar.is_null() {
+                to_text(&mut scalar);
+            }
+            Ok(scalar)
+        }
     }
+}
+
+/// An item of a list, or an entry of a map, where Go has an empty text for null.
+fn respell_entry(mut value: Value, schema: &Value) -> Result<Value, String> {
+    if schema["type"] == "string" {
+        to_text(&mut value);
+    }
+    respell(value, schema, Level::Inner)
+}
+
+/// What `sigs.k8s.io/yaml` makes of a scalar where the Go type is a string.
+fn to_text(value: &mut Value) {
+    let text = match &*value {
+        Value::Null => String::new(),
+        Value::Bool(flag) => flag.to_string(),
+        Value::Number(number) => number.to_string(),
+        Value::String(_) | Value::Array(_) | Value::Object(_) => return,
+    };
+    *value = Value::String(text);
 }
 
 fn respell_fields(
     fields: Map<String, Value>,
     schema: &Value,
-    place: &str,
+    level: Level,
 ) -> Result<Map<String, Value>, String> {
     let Some(properties) = schema["properties"].as_object() else {
         // A map of the user's own keys, or a whole object.
-        return Ok(fields);
+        let of_entries = &schema["additionalProperties"];
+        if !of_entries.is_object() {
+            return Ok(fields);
+        }
+        let entries = fields.into_iter();
+        return entries
+            .map(|(key, value)| Ok((key, respell_entry(value, of_entries)?)))
+            .collect();
     };
     let mut known: Vec<&str> = properties.keys().map(String::as_str).collect();
-    if place.is_empty() {
+    if level == Level::Root {
         known.extend(OF_EVERY_OBJECT);
     }
     let named = if schema["x-kubernetes-preserve-unknown-fields"] == true {
         fields
     } else {
-        renamed(fields, &known, place)?
+        renamed(fields, &known)?
     };
     let mut result = Map::new();
     for (key, value) in named {
-        let inner = match place {
-            "" => key.clone(),
-            place => format!("{place}.{key}"),
-        };
         let of_key = properties.get(&key).unwrap_or(&Value::Null);
-        let value = respell(value, of_key, &inner)?;
+        let value = respell(value, of_key, Level::Inner)?;
         result.insert(key, value);
     }
     Ok(result)
 }
 
-fn renamed(
-    fields: Map<String, Value>,
-    known: &[&str],
-    place: &str,
-) -> Result<Map<String, Value>, String> {
+fn renamed(fields: Map<String, Value>, known: &[&str]) -> Result<Map<String, Value>, String> {
     let mut result = Map::new();
     for (key, value) in fields {
         let exact = known.iter().find(|name| **name == key);
         let similar = || known.iter().find(|name| name.eq_ignore_ascii_case(&key));
         let Some(name) = exact.or_else(similar) else {
-            return Err(messages::unknown_field(&key, place));
+            return Err(messages::unknown_field(&key));
         };
         result.insert((*name).to_owned(), value);
     }
     Ok(result)
+}
+
+#[cfg(test)]
+mod tests {
+    use reeve_api::configuration_policy::ConfigurationPolicy;
+    use serde_json::json;
+
+    use super::*;
+
+    fn read(object: Value) -> Result<ConfigurationPolicy, String> {
+        typed(spelt("ConfigurationPolicy", object)?)
+    }
+
+    #[test]
+    fn dry_4_numbers_and_booleans_are_texts_where_the_field_is_a_text() {
+        let policy = read(json!({
+            "metadata": {"name": "p", "labels": {"a": 1, "b": true}},
+            "spec": {
+                "remediationAction": "inform", "severity": 5, "customMessage": {"noncompliant": 5},
+                "namespaceSelector": {"matchLabels": {"env": 1, "none": null}, "include": [1]},
+                "object-templates": [{
+                    "complianceType": "musthave",
+                    "objectDefinition": {"apiVersion": "v1", "kind": "ConfigMap", "data": {"a": 1}},
+                    "objectSelector": {"matchLabels": {"a": 1}},
+                }],
+            },
+        }));
+        let policy = serde_json::to_value(policy.unwrap()).unwrap();
+        let spec = &policy["spec"];
+        assert_eq!(policy["metadata"]["labels"], json!({"a": "1", "b": "true"}));
+        assert_eq!(spec["severity"], "5");
+        assert_eq!(spec["customMessage"]["noncompliant"], "5");
+        let selector = &spec["namespaceSelector"];
+        assert_eq!(selector["matchLabels"], json!({"env": "1", "none": ""}));
+        assert_eq!(selector["include"], json!(["1"]));
+        let template = &spec["object-templates"][0];
+        assert_eq!(template["objectSelector"]["matchLabels"]["a"], "1");
+        assert_eq!(template["objectDefinition"]["data"]["a"], 1);
+    }
+
+    #[test]
+    fn dry_4_unknown_field_is_named_alone() {
+        let error = read(json!({"spec": {"foo": 1}})).unwrap_err();
+        assert_eq!(
+            error,
+            "error unmarshaling JSON: while decoding JSON: json: unknown field \"foo\""
+        );
+    }
 }
