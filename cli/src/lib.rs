@@ -179,9 +179,15 @@ pub fn main(args: Vec<OsString>) -> ExitCode {
     match run(component) {
         Ok(code) => output::checked(code),
         Err(error) => {
+            // Scripts know this text of upstream without a word before it.
+            let is_bare = matches!(
+                error.downcast_ref(),
+                Some(reeve_config_policy_controller::Error::Subcommand)
+            );
+            let prefix = if is_bare { "" } else { "error: " };
             // Logging may not have started yet.
             // Standard error may be closed.
-            let _ = writeln!(std::io::stderr(), "error: {error:#}");
+            let _ = writeln!(std::io::stderr(), "{prefix}{error:#}");
             match error.downcast_ref::<UsageError>() {
                 Some(_) => ExitCode::from(EXIT_USAGE),
                 None => ExitCode::from(EXIT_FAILURE),
