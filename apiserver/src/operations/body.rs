@@ -41,17 +41,25 @@ impl ObjectRequest {
             } else {
                 schema::prune(types, *id, &mut object)
             };
-            self.report_unknown(&unknown, validation)?;
             let decoded = schema::decode(types, *id, &mut object)
-                .and_then(|()| builtin::readable(&self.kind, &object));
-            decoded.map_err(|why| {
-                StatusError::bad_request(format!(
-                    "{} in version {} cannot be handled as a {}: {why}",
-                    self.kind.kind,
-                    quote(&self.kind.version),
-                    self.kind.kind
-                ))
-            })?;
+                .and_then(|()| builtin::readable(&self.kind, &object))
+                .map_err(|why| {
+                    StatusError::bad_request(format!(
+                        "{} in version {} cannot be handled as a {}: {why}",
+                        self.kind.kind,
+                        quote(&self.kind.version),
+                        self.kind.kind
+                    ))
+                });
+            // A kube-apiserver decodes built-in kinds into Go types, whose errors win over those of strictness; custom
+            // kinds have no Go types.
+            if self.kind.custom.is_none() {
+                decoded?;
+                self.report_unknown(&unknown, validation)?;
+            } else {
+                self.report_unknown(&unknown, validation)?;
+                decoded?;
+            }
         }
         conversion::to_storage(&self.kind, &mut object);
         crate::meta::strip_type(&mut object);

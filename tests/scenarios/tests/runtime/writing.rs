@@ -34,6 +34,12 @@ fn config_map(extra: Value) -> Result<DynamicObject> {
 }
 
 pub(crate) async fn strict(plane: Arc<Plane>) -> Result<()> {
+    // As a kube-apiserver answers: the field below the text is unknown, but the error of the type wins.
+    let misplaced = config_map(json!({ "data": { "a": { "b": "c" } } }))?;
+    let created = strict::create(&plane.client(), COLLECTION, &misplaced, Write::Real).await;
+    let message = status_message(&created.err().context("a map was accepted as a text")?);
+    let want = "json: cannot unmarshal object into Go struct field ConfigMap.data of type string";
+    ensure!(message.ends_with(want), "{message}");
     let misspelt = config_map(json!({ "dataa": { "k": "v" } }))?;
     let created = strict::create(&plane.client(), COLLECTION, &misspelt, Write::Real).await;
     let error = created.err().context("a misspelt field was accepted")?;
