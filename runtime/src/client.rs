@@ -117,12 +117,13 @@ impl std::fmt::Debug for InProcessServers {
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The kubeconfig is unreadable or refers to something unreadable.
-    #[error("cannot use the kubeconfig {path}: {}", kubeconfig_error(.error))]
+    #[error("cannot use the kubeconfig {path}")]
     Kubeconfig {
         /// The file.
         path: String,
-        /// The error of the kubeconfig. It is part of the text, and no source of the error.
-        error: KubeconfigError,
+        /// The error of the kubeconfig.
+        #[source]
+        source: UnusableKubeconfig,
     },
     /// No kubeconfig was given or found, and this is not a Pod.
     #[error("no kubeconfig was given and none was found")]
@@ -140,6 +141,11 @@ pub enum ClientError {
         source: Box<kube::Error>,
     },
 }
+
+/// Why a kubeconfig cannot be used, without its path.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", kubeconfig_error(.0))]
+pub struct UnusableKubeconfig(KubeconfigError);
 
 /// The library quotes the path of a file that cannot be read twice over.
 fn kubeconfig_error(error: &KubeconfigError) -> String {
@@ -311,12 +317,12 @@ async fn load(path: Option<&Path>) -> Result<Config, ClientError> {
     if let Some(path) = path {
         let failed = |error| ClientError::Kubeconfig {
             path: path.display().to_string(),
-            error,
+            source: UnusableKubeconfig(error),
         };
         let kubeconfig = Kubeconfig::read_from(&path).map_err(failed)?;
         let failed = |error| ClientError::Kubeconfig {
             path: path.display().to_string(),
-            error,
+            source: UnusableKubeconfig(error),
         };
         return Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
             .await
