@@ -180,7 +180,8 @@ pub struct ObjectTemplate {
         "MustHave", "Musthave", "musthave", "MustOnlyHave", "Mustonlyhave", "mustonlyhave"
     ]))]
     pub metadata_compliance_type: Option<String>,
-    /// The object, or the part of it that matters. Policies with equal definitions can have it in common.
+    /// The object, or the part of it that matters.
+    // Policies with equal definitions can have it in common.
     #[serde(with = "shared")]
     #[schemars(schema_with = "schema::any_object")]
     pub object_definition: Arc<Value>,

@@ -6,7 +6,7 @@
 //! - `configuration_policy` reconciles one policy: what triggers an evaluation, schedule, finalizer, selected
 //!   namespaces.
 //! - `operator_policy` reconciles one `OperatorPolicy`.
-//! - `hub_templates` and `throttle` are for policies of both kinds.
+//! - `hub_templates` and `throttle` are for policies of both kinds, as are `go_types`, the fields of types that Go decodes.
 //! - `evaluate` is one evaluation: `spec` reads the policy, `desired` determines its objects (with `selectors` and
 //!   `templates`), `evaluator` drives the pure `decide` (with `compare`, `diff` and `memo`) against a `cluster`, and
 //!   `prune` deletes objects that the policy no longer names.
@@ -21,6 +21,8 @@ mod configuration_policy;
 pub mod dryrun;
 mod error;
 mod evaluate;
+#[rustfmt::skip]
+mod go_types;
 mod hub_templates;
 mod manager;
 mod messages;

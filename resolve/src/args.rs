@@ -145,7 +145,11 @@ impl Args {
                     stdout: error.render().to_string(),
                     ..Outcome::default()
                 },
-                _ => Outcome::usage(&wrong(&error, &given), Caller::Upstream),
+                _ => Outcome::usage(
+                    &wrong(&error, &given),
+                    &usage(Caller::Upstream),
+                    Caller::Upstream,
+                ),
             })
     }
 

@@ -1,7 +1,5 @@
 //! How the program was called, and what a run comes to.
 
-use crate::args::usage;
-
 const WRONG_INPUT: u8 = 1;
 const WRONG_USAGE: u8 = 64;
 
@@ -27,9 +25,8 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// An error about arguments.
-    pub(crate) fn usage(text: &str, caller: Caller) -> Self {
-        let usage = usage(caller);
+    /// An error about arguments, with the usage text.
+    pub(crate) fn usage(text: &str, usage: &str, caller: Caller) -> Self {
         Self {
             stderr: format!("Error: {text}\n{usage}\n"),
             code: match caller {
@@ -40,9 +37,8 @@ impl Outcome {
         }
     }
 
-    /// An error about the input.
-    pub(crate) fn input(text: &str, caller: Caller) -> Self {
-        let usage = usage(caller);
+    /// An error about the input, with the usage text.
+    pub(crate) fn input(text: &str, usage: &str) -> Self {
         Self {
             stderr: format!("Error: {text}\n{usage}\n"),
             code: WRONG_INPUT,

@@ -8,7 +8,7 @@ use reeve_manifests::documents;
 use reeve_template_reads::{ReadCache, run_blocking};
 use serde_json::Value;
 
-use crate::args::{Args, Command};
+use crate::args::{Args, Command, usage};
 use crate::document::{self, Others};
 use crate::error::Error;
 use crate::hub::{self, ManagedCluster};
@@ -26,11 +26,11 @@ pub async fn run(args: Args, caller: Caller) -> Outcome {
         return lint(file.as_deref(), sarif.as_deref(), caller);
     }
     if let Some(wrong) = wrong_usage(&args, caller) {
-        return Outcome::usage(wrong, caller);
+        return Outcome::usage(wrong, &usage(caller), caller);
     }
     let input = match input(args.file.as_deref()) {
         Ok(input) => input,
-        Err(why) => return Outcome::input(&messages::unreadable_input(&why), caller),
+        Err(why) => return Outcome::input(&messages::unreadable_input(&why), &usage(caller)),
     };
     let mut outcome = Outcome::default();
     if args.lints() {
@@ -42,7 +42,7 @@ pub async fn run(args: Args, caller: Caller) -> Outcome {
         if let Some(path) = &args.sarif
             && let Err(why) = findings.write_sarif(path, args.file.as_deref())
         {
-            return Outcome::input(&why, caller);
+            return Outcome::input(&why, &usage(caller));
         }
     }
     match resolve(&args, caller, &input).await {
@@ -63,12 +63,12 @@ pub async fn run(args: Args, caller: Caller) -> Outcome {
 fn lint(file: Option<&Path>, sarif: Option<&Path>, caller: Caller) -> Outcome {
     let input = match input(file) {
         Ok(input) => input,
-        Err(why) => return Outcome::input(&messages::unreadable_input(&why), caller),
+        Err(why) => return Outcome::input(&messages::unreadable_input(&why), &usage(caller)),
     };
     let findings = Findings::of(&input);
     let written = sarif.map(|path| findings.write_sarif(path, file));
     if let Some(Err(why)) = written {
-        return Outcome::input(&why, caller);
+        return Outcome::input(&why, &usage(caller));
     }
     Outcome {
         stdout: findings.text(),

@@ -12,8 +12,6 @@ mod publish;
 mod status;
 mod triggers;
 
-pub(crate) use decide::spec::LABEL_SELECTOR;
-
 #[cfg(test)]
 mod tests;
 

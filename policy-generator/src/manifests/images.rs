@@ -5,10 +5,9 @@ use std::rc::Rc;
 use reeve_go_compat::regexp::Regexp;
 use reeve_go_compat::value::{Map, Value};
 
-use super::kustomize::json_type;
 use crate::error::Error;
 use crate::messages;
-use crate::values::{map_field, maps_field, set, text_field, text_of};
+use crate::values::{json_type, map_field, maps_field, set, text_field, text_of};
 
 /// The fields whose containers are changed, wherever they are in an object.
 const CONTAINERS: [&str; 2] = ["containers", "initContainers"];

@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::merge::{Resource, Schema, apply_all};
 use crate::messages;
 use crate::settings::{Settings, Switches};
-use crate::values::{map_field, maps_field, set, text_field, text_of};
+use crate::values::{json_type, map_field, maps_field, set, text_field, text_of};
 
 /// Directories of directories beyond this depth are taken for a circle.
 const MAX_DEPTH: usize = 64;
@@ -182,17 +182,6 @@ fn scalar(kustomization: &Map, key: &str) -> Result<Option<String>, Error> {
     match kustomization.get_str(key).as_ref().and_then(json_type) {
         Some(found) => Err(Error::new(messages::not_text_in_kustomization(key, found))),
         None => Ok(text_field(kustomization, key)),
-    }
-}
-
-/// The type of JSON that a value has; none for text and null, which a field for text may have.
-pub(super) fn json_type(value: &Value) -> Option<&'static str> {
-    match value {
-        Value::Bool(_) => Some("bool"),
-        Value::Int(_) | Value::Uint64(_) | Value::Float(_) => Some("number"),
-        Value::List(_) => Some("array"),
-        Value::Map(_) => Some("object"),
-        _ => None,
     }
 }
 

@@ -5,8 +5,8 @@ use reeve_go_compat::json::typed::{Field, Struct, Type, UnknownFields, decode_ty
 use reeve_go_compat::yaml;
 use serde_json::Value;
 
+use crate::go_types::LABEL_SELECTOR;
 use crate::messages;
-use crate::operator_policy::LABEL_SELECTOR;
 
 /// An object template as Go declares it.
 static OBJECT_TEMPLATE: Struct = Struct {
@@ -98,7 +98,7 @@ mod tests {
         assert!(error.contains("item 0"), "{error}");
     }
 
-    /// As sigs.k8s.io/yaml v1.6.0 and encoding/json answer.
+    /// The form of these texts is that of encoding/json; the names of the types are those of the API of policies.
     #[test]
     fn cfg_73_wrong_types_are_named_in_the_words_of_go() {
         let plain = |text: &str| parse(text).unwrap_err();

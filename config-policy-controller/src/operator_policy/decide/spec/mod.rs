@@ -6,8 +6,6 @@ pub mod names;
 mod operator_group;
 mod strict;
 mod subscription;
-#[rustfmt::skip]
-mod types;
 
 use reeve_api::RemediationAction;
 use reeve_api::operator_policy::{OperatorPolicy, OperatorPolicySpec};
@@ -16,7 +14,6 @@ use serde_json::{Map, Value, json};
 use super::state::Part;
 pub use operator_group::operator_group;
 pub use subscription::{Draft, draft, versions};
-pub use types::LABEL_SELECTOR;
 
 /// Whether the operator must or must not be there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

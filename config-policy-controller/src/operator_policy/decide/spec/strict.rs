@@ -4,7 +4,7 @@
 use reeve_go_compat::json::typed::{Struct, Type, TypedError, UnknownFields, decode_typed};
 use serde_json::{Map, Value};
 
-use super::types::{OPERATOR_GROUP_SPEC, SUBSCRIPTION_SPEC};
+use crate::go_types::{OPERATOR_GROUP_SPEC, SUBSCRIPTION_SPEC};
 use crate::messages::operator as messages;
 
 /// The spec of a Subscription, with the field names as OLM writes them.
