@@ -99,7 +99,9 @@ object-templates:
 #[rstest]
 #[case::fail(r#"{{ fail (fromSecret "default" "s" "password") }}"#)]
 #[case::of_the_decoded_value(r#"{{ fail (fromSecret "default" "s" "password" | base64dec) }}"#)]
-#[case::a_number(r#"{{ fromSecret "default" "s" "password" | base64dec | toInt | int | until }}"#)]
+#[case::a_number(
+    r#"{{ fromSecret "default" "s" "password" | base64dec | toInt | add 1 | int | until }}"#
+)]
 #[case::a_date(r#"{{ mustToDate "2006" (fromSecret "default" "s" "password" | base64dec) }}"#)]
 fn errors_of_templates_quote_no_secrets(#[case] template: &str) {
     let text = format!(
