@@ -70,10 +70,7 @@ pub fn decode_with_places(text: &[u8], on_place: OnPlace<'_>) -> Result<Value, Y
 ///
 /// The original writes `error converting YAML to JSON: ` before each of these errors.
 pub fn decode_sigs(text: &[u8]) -> Result<Value, YamlError> {
-    match Document::read(text, Dialect::V2)? {
-        Some(document) => decode::to_json_object(decode::decode(&document, None)?),
-        None => Ok(Value::Nil),
-    }
+    sigs_value(text, &json::typed::Type::Any)
 }
 
 /// Why a document could not be read as JSON.
@@ -92,8 +89,7 @@ pub enum ToJsonError {
 
 /// Reads the first document as [`decode_sigs`] does, as the tree that objects are made of.
 pub fn decode_sigs_json(text: &[u8]) -> Result<serde_json::Value, ToJsonError> {
-    let json = json::encode(&decode_sigs(text)?, json::Escape::None)?;
-    Ok(json::tree(&json)?)
+    sigs_tree(text, &json::typed::Type::Any)
 }
 
 /// Why a document could not be read as a type.
@@ -119,12 +115,18 @@ pub fn decode_sigs_typed(
 }
 
 fn sigs_tree(text: &[u8], of: &json::typed::Type) -> Result<serde_json::Value, ToJsonError> {
-    let value = match Document::read(text, Dialect::V2)? {
-        Some(document) => decode::decode(&document, None)?,
-        None => Value::Nil,
-    };
-    let value = decode::to_json_object(decode::with_texts(value, of))?;
-    Ok(json::tree(&json::encode(&value, json::Escape::None)?)?)
+    let json = json::encode(&sigs_value(text, of)?, json::Escape::None)?;
+    Ok(json::tree(&json)?)
+}
+
+fn sigs_value(text: &[u8], of: &json::typed::Type) -> Result<Value, YamlError> {
+    match Document::read(text, Dialect::V2)? {
+        Some(document) => {
+            let value = decode::decode(&document, None)?;
+            decode::to_json_object(decode::with_texts(value, of))
+        }
+        None => Ok(Value::Nil),
+    }
 }
 
 /// Writes a value as the `Encoder` of `gopkg.in/yaml.v3` does with an indentation of 2.
