@@ -77,8 +77,16 @@ enum Frame {
     },
 }
 
+/// Which texts are written as literal blocks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Blocks {
+    /// Those that go-yaml writes so, also where the block does not read back.
+    AsGoYaml,
+    /// Of those the ones that read back; the others are quoted.
+    Readable,
+}
+
 /// Writes a document.
-#[allow(clippy::struct_excessive_bools)] // the original's flags and an option, independent of each other
 pub(super) struct Emitter<'a, E> {
     out: Vec<u8>,
     column: usize,
@@ -91,8 +99,7 @@ pub(super) struct Emitter<'a, E> {
     is_root: bool,
     step: usize,
     dialect: Dialect,
-    /// Whether texts are quoted that go-yaml writes as a block which does not read back.
-    quotes_unreadable: bool,
+    blocks: Blocks,
     stack: Vec<Frame>,
     charged: usize,
     charge: Charge<'a, E>,
@@ -114,7 +121,7 @@ pub(super) fn encode<E: From<YamlError>>(
 pub(super) fn encode_readable(value: &Value, step: usize) -> Result<Vec<u8>, YamlError> {
     let mut charge = |_| Ok::<_, YamlError>(());
     let mut emitter = Emitter::new(step, &mut charge, None);
-    emitter.quotes_unreadable = true;
+    emitter.blocks = Blocks::Readable;
     emitter.document(value)?;
     Ok(emitter.out)
 }
@@ -158,7 +165,7 @@ impl<'a, E: From<YamlError>> Emitter<'a, E> {
             is_root: true,
             step: if (2..=9).contains(&step) { step } else { 2 },
             dialect: Dialect::V3,
-            quotes_unreadable: false,
+            blocks: Blocks::AsGoYaml,
             stack: Vec::new(),
             charged: 0,
             charge,

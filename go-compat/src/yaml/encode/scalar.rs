@@ -2,7 +2,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
 use super::analysis::{Analysis, is_break, is_printable};
-use super::{Dialect, Emitter, FOLD_COLUMN, Place, Scalar, Style, YamlError};
+use super::{Blocks, Dialect, Emitter, FOLD_COLUMN, Place, Scalar, Style, YamlError};
 
 /// How long lines of base64 are.
 const BASE64_LINE: usize = 70;
@@ -10,7 +10,10 @@ const BASE64_LINE: usize = 70;
 impl<E: From<YamlError>> Emitter<'_, E> {
     pub(super) fn scalar(&mut self, scalar: &Scalar, place: Place) {
         let mut style = choose(scalar, place, self.dialect);
-        if style == Style::Literal && self.quotes_unreadable && !self.reads_back(scalar, place) {
+        if style == Style::Literal
+            && self.blocks == Blocks::Readable
+            && !self.reads_back(scalar, place)
+        {
             style = Style::Double;
         }
         if scalar.binary {
