@@ -81,7 +81,8 @@ impl WrittenStatuses {
         policy: &Replica,
         status: &Value,
     ) -> Result<bool, kube::Error> {
-        if same_status(&policy.status(), status) {
+        let current = policy.status();
+        if same_status(&current, status) {
             return Ok(false);
         }
         let write = WrittenStatus::of(policy, status);
@@ -89,7 +90,7 @@ impl WrittenStatuses {
             return Ok(false);
         }
         let place = (cluster.namespace.as_str(), policy.name());
-        let patch = Patch::Merge(replacement(policy, status));
+        let patch = Patch::Merge(replacement(policy, current, status));
         let patched = writes::patch_status::<Policy>(&cluster.client, place, &patch).await;
         let written = not_found_as_none(patched)?.is_some();
         if written {
@@ -105,8 +106,8 @@ impl WrittenStatuses {
 }
 
 /// A merge patch that replaces the whole status of the version that was read.
-fn replacement(policy: &Replica, status: &Value) -> Value {
-    let mut fields = match policy.status() {
+fn replacement(policy: &Replica, current: Value, status: &Value) -> Value {
+    let mut fields = match current {
         Value::Object(previous) => previous,
         _ => Map::new(),
     };
@@ -143,7 +144,7 @@ mod tests {
         let mut policy = Replica::new(metadata, json!({}));
         policy.status =
             Some((&json!({"compliant": "Compliant", "details": [1], "odd": {}})).into());
-        let patch = replacement(&policy, &json!({"details": [2]}));
+        let patch = replacement(&policy, policy.status(), &json!({"details": [2]}));
         let expected = json!({
             "metadata": {"resourceVersion": "7"},
             "status": {"compliant": null, "details": [2], "odd": null}
