@@ -451,7 +451,8 @@ pub fn is_dns_subdomain(text: &str) -> bool {
     text.len() <= MAX_SUBDOMAIN_LENGTH && text.split('.').all(is_dns_label)
 }
 
-fn is_dns_label(text: &str) -> bool {
+/// Whether a text has the letters of a DNS-1123 label. Its length is not checked.
+pub fn is_dns_label(text: &str) -> bool {
     let lower = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let edge = |byte: Option<&u8>| byte.is_some_and(|byte| lower(*byte));
     let bytes = text.as_bytes();

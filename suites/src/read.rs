@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use reeve_fleet::{Cluster, Taint};
+use reeve_go_compat::labels::is_dns_label;
 use reeve_manifests::{Document, STDIN, YamlError, documents, from_yaml, stdin_bytes};
 use reeve_report::{Skip, Source};
 use serde::Deserialize;
@@ -13,6 +14,9 @@ use serde_json::Value;
 use crate::duration;
 use crate::messages;
 use crate::spec::{API_VERSION, Clusters, FleetFile, Step, Suite};
+
+/// The maximum length of a DNS-1123 label.
+const MAX_LABEL: usize = 63;
 
 /// A suite of a file.
 #[derive(Clone, Debug)]
@@ -310,7 +314,9 @@ pub fn clusters(clusters: &Clusters) -> Result<Vec<Cluster>, String> {
     };
     let mut names = BTreeSet::new();
     for cluster in &all {
-        if !is_label(&cluster.name) || cluster.name == "hub" {
+        // The cluster's namespace on the hub has its name, and `hub` names the hub.
+        let is_label = is_dns_label(&cluster.name) && cluster.name.len() <= MAX_LABEL;
+        if !is_label || cluster.name == "hub" {
             return Err(messages::no_cluster_name(&cluster.name));
         }
         if !names.insert(&cluster.name) {
@@ -318,13 +324,4 @@ pub fn clusters(clusters: &Clusters) -> Result<Vec<Cluster>, String> {
         }
     }
     Ok(all)
-}
-
-/// Whether a text can name a cluster, and so its namespace on the hub: an RFC 1123 label.
-fn is_label(text: &str) -> bool {
-    let is_inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    (1..=63).contains(&text.len())
-        && text.bytes().all(is_inner)
-        && !text.starts_with('-')
-        && !text.ends_with('-')
 }

@@ -1,5 +1,7 @@
 //! Names that Kubernetes accepts, and the sentences about those that it does not. Pure.
 
+use reeve_go_compat::labels::is_dns_label;
+
 use crate::messages::operator as messages;
 
 const MAX_LABEL: usize = 63;
@@ -10,8 +12,8 @@ pub fn label_faults(text: &str) -> Vec<&'static str> {
     if text.len() > MAX_LABEL {
         faults.push(messages::TOO_LONG);
     }
-    if !is_label(text) {
-        let is_subdomain = text.split('.').all(is_label);
+    if !is_dns_label(text) {
+        let is_subdomain = text.split('.').all(is_dns_label);
         faults.push(if is_subdomain {
             messages::NO_DOTS
         } else {
@@ -19,11 +21,6 @@ pub fn label_faults(text: &str) -> Vec<&'static str> {
         });
     }
     faults
-}
-
-fn is_label(text: &str) -> bool {
-    let inner = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
-    !text.is_empty() && text.bytes().all(inner) && !text.starts_with('-') && !text.ends_with('-')
 }
 
 /// The label that OLM derives from an operator's Subscription: `<name>.<namespace>`, shortened to what a label may be.
