@@ -6,6 +6,7 @@
 //! | values and types as `reflect` shows them | [`value`] |
 //! | `fmt` | [`printing`] |
 //! | `strconv`, `unicode` | [`strconv`], [`runes`] |
+//! | `path` | [`paths`] |
 //! | `time` | [`time`] |
 //! | `regexp` | [`regexp`] |
 //! | `encoding/base64`, `encoding/json` | [`base64`], [`json`] |
@@ -17,6 +18,7 @@
 pub mod base64;
 pub mod json;
 pub mod labels;
+pub mod paths;
 pub mod printing;
 pub mod quantity;
 pub mod regexp;

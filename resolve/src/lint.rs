@@ -1,7 +1,8 @@
 //! The linter of upstream's program.
 
-use std::path::{Component, Path, PathBuf};
+use std::path::Path;
 
+use reeve_go_compat::paths;
 use reeve_templates_engine::lint::{self, Level, Violation};
 
 use crate::{messages, saved};
@@ -40,7 +41,7 @@ impl Findings {
     pub(crate) fn write_sarif(&self, to: &Path, about: Option<&Path>) -> Result<(), String> {
         let stdin = Path::new(reeve_manifests::STDIN);
         let about = match about {
-            Some(path) if path != stdin => cleaned(path).display().to_string(),
+            Some(path) if path != stdin => cleaned(path),
             _ => messages::STDIN.to_owned(),
         };
         let text = lint::to_sarif(&self.violations, &about).map_err(|error| error.to_string())?;
@@ -60,23 +61,10 @@ impl Findings {
     }
 }
 
-/// The path as Go's `filepath.Clean` writes it: without `.`, and without `..` behind another name.
-fn cleaned(path: &Path) -> PathBuf {
-    let mut clean = PathBuf::new();
-    for part in path.components() {
-        let last = clean.components().next_back();
-        match (part, last) {
-            (Component::CurDir, _) | (Component::ParentDir, Some(Component::RootDir)) => {}
-            (Component::ParentDir, Some(Component::Normal(_))) => {
-                clean.pop();
-            }
-            _ => clean.push(part),
-        }
-    }
-    if clean.as_os_str().is_empty() {
-        clean.push(Component::CurDir);
-    }
-    clean
+/// A path as upstream writes it.
+fn cleaned(path: &Path) -> String {
+    let clean = paths::clean(path.as_os_str().as_encoded_bytes());
+    String::from_utf8_lossy(&clean).into_owned()
 }
 
 #[cfg(test)]
@@ -92,7 +80,7 @@ mod tests {
             ("/../x.yaml", "/x.yaml"),
             ("a/..", "."),
         ] {
-            assert_eq!(cleaned(Path::new(path)), Path::new(expected));
+            assert_eq!(cleaned(Path::new(path)), expected);
         }
     }
 }

@@ -4,6 +4,7 @@
 use crate::function::Parameter::Str;
 use crate::function::{Arguments, Env, Function};
 use crate::functions::define::{Answer, Group, answer, charge_bytes, charge_items, part, takes};
+use reeve_go_compat::paths;
 use reeve_go_compat::value::Value;
 
 const PATHS: Group = Group("Paths");
@@ -95,32 +96,7 @@ fn clean_path(env: &mut Env<'_>, path: &[u8]) -> Answer {
     charge_bytes(env, path.len())?;
     // A list of a path's elements takes more room than the path.
     charge_items(env, path.len() / 2)?;
-    answer(cleaned(path))
-}
-
-/// Go's `path.Clean`.
-fn cleaned(path: &[u8]) -> Vec<u8> {
-    let rooted = path.first() == Some(&b'/');
-    let mut kept: Vec<&[u8]> = Vec::new();
-    for element in path.split(|byte| *byte == b'/') {
-        match element {
-            b"" | b"." => {}
-            b".." => match kept.last() {
-                Some(last) if *last != b".." => {
-                    kept.pop();
-                }
-                _ if rooted => {}
-                _ => kept.push(element),
-            },
-            _ => kept.push(element),
-        }
-    }
-    let mut result = if rooted { b"/".to_vec() } else { Vec::new() };
-    result.extend(kept.join(&b'/'));
-    if result.is_empty() {
-        result.push(b'.');
-    }
-    result
+    answer(paths::clean(path))
 }
 
 fn ext(env: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
