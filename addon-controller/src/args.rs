@@ -82,7 +82,7 @@ pub fn environment(variable: impl Fn(&str) -> Option<String>) -> Environment {
     let network_policies = if switch.is_empty() {
         Some(true)
     } else {
-        reeve_api::names::parse_go_bool(&switch)
+        reeve_go_compat::strconv::parse_bool(&switch)
     };
     if network_policies.is_none() {
         tracing::error!("{}", messages::network_policies(&switch));

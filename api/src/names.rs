@@ -116,12 +116,3 @@ pub const GATEKEEPER_NAMESPACE: &str = "gatekeeper-system";
 pub fn split_api_version(api_version: &str) -> (&str, &str) {
     api_version.split_once('/').unwrap_or(("", api_version))
 }
-
-/// Parses a boolean as Go's `strconv.ParseBool` does; `None` for any other text.
-pub fn parse_go_bool(text: &str) -> Option<bool> {
-    match text {
-        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
-        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
-        _ => None,
-    }
-}

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use crate::compliance::{Compliance, RemediationAction};
-use crate::names::{self, RootPolicyName};
+use crate::names::RootPolicyName;
 use crate::policy::Policy;
 
 #[test]
@@ -41,17 +41,6 @@ fn namespace_and_name_have_at_most_62_characters_together() {
         RootPolicyName::new("ä".repeat(30), "b".repeat(32)).fits(),
         Ok(())
     );
-}
-
-#[test]
-fn booleans_are_parsed_as_in_go() {
-    for text in ["1", "t", "T", "TRUE", "true", "True"] {
-        assert_eq!(names::parse_go_bool(text), Some(true));
-    }
-    for text in ["0", "f", "F", "FALSE", "false", "False"] {
-        assert_eq!(names::parse_go_bool(text), Some(false));
-    }
-    assert_eq!(names::parse_go_bool("yes"), None);
 }
 
 #[test]

@@ -1,6 +1,15 @@
-//! Numbers as Go's `strconv` reads them.
+//! Numbers and booleans as Go's `strconv` reads them.
 
 use std::borrow::Cow;
+
+/// `strconv.ParseBool`; `None` for any other text.
+pub fn parse_bool(text: &str) -> Option<bool> {
+    match text {
+        "1" | "t" | "T" | "TRUE" | "true" | "True" => Some(true),
+        "0" | "f" | "F" | "FALSE" | "false" | "False" => Some(false),
+        _ => None,
+    }
+}
 
 /// `strconv.ParseInt(text, base, 64)` for base 0 (by prefix, with underscores) and base 2 to 16.
 pub fn parse_int(text: &str, base: u32) -> Option<i64> {
@@ -214,4 +223,20 @@ pub fn ldexp(number: f64, exponent: i32) -> f64 {
         left -= step;
     }
     result
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn booleans_are_parsed_as_in_go() {
+        for text in ["1", "t", "T", "TRUE", "true", "True"] {
+            assert_eq!(parse_bool(text), Some(true));
+        }
+        for text in ["0", "f", "F", "FALSE", "false", "False"] {
+            assert_eq!(parse_bool(text), Some(false));
+        }
+        assert_eq!(parse_bool("yes"), None);
+    }
 }

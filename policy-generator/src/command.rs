@@ -4,6 +4,8 @@ use std::backtrace::Backtrace;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use reeve_go_compat::strconv::parse_bool;
+
 use crate::error::Error;
 use crate::messages;
 use crate::notices::{Level, Notices};
@@ -297,7 +299,7 @@ fn parse(arguments: &[String]) -> Result<Request<'_>, String> {
             "version" => &mut version,
             _ => return Err(messages::unknown_flag(name)),
         };
-        *flag = parse_bool(name, value)?;
+        *flag = flag_value(name, value)?;
     }
     Ok(match (help, version) {
         (true, _) => Request::Help,
@@ -314,19 +316,17 @@ fn parse_shorthands(shorthands: &str, mut help: bool) -> Result<bool, String> {
             return Err(messages::unknown_shorthand(flag, rest));
         };
         let value = after.strip_prefix('=').filter(|value| !value.is_empty());
-        help = parse_bool("help", value)?;
+        help = flag_value("help", value)?;
         rest = if value.is_some() { "" } else { after };
     }
     Ok(help)
 }
 
-/// The value of a flag for which `strconv.ParseBool` reads it.
-fn parse_bool(name: &str, value: Option<&str>) -> Result<bool, String> {
-    match value {
-        None | Some("1" | "t" | "T" | "true" | "TRUE" | "True") => Ok(true),
-        Some("0" | "f" | "F" | "false" | "FALSE" | "False") => Ok(false),
-        Some(other) => Err(messages::not_a_boolean(name, other)),
-    }
+/// The value of a flag. One without a value is set.
+fn flag_value(name: &str, value: Option<&str>) -> Result<bool, String> {
+    value.map_or(Ok(true), |text| {
+        parse_bool(text).ok_or_else(|| messages::not_a_boolean(name, text))
+    })
 }
 
 fn usage(code: u8, error: Option<&str>) -> Outcome {

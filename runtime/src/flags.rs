@@ -2,11 +2,12 @@
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, ValueEnum};
+use reeve_go_compat::strconv::parse_bool;
 use std::net::SocketAddr;
 
 /// Reads a boolean flag value as Go does: `--flag`, `--flag=true`, `--flag=F`.
 pub fn go_bool(text: &str) -> Result<bool, String> {
-    reeve_api::names::parse_go_bool(text)
+    parse_bool(text)
         .ok_or_else(|| format!("invalid boolean value {text:?}: expected true or false"))
 }
 

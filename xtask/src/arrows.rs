@@ -40,7 +40,10 @@ const PRODUCT: &[(&str, &[&str])] = &[
         ],
     ),
     ("reeve-framework-addon", &["reeve-api", "reeve-runtime"]),
-    ("reeve-addon-controller", &["reeve-api", "reeve-runtime"]),
+    (
+        "reeve-addon-controller",
+        &["reeve-api", "reeve-go-compat", "reeve-runtime"],
+    ),
     (
         "reeve-config-policy-controller",
         &[

@@ -183,5 +183,5 @@ pub(super) fn positive(text: &str) -> Result<u32, &'static str> {
 }
 
 pub(super) fn boolean(text: &str) -> Result<bool, &'static str> {
-    reeve_api::names::parse_go_bool(text).ok_or("`true` or `false`")
+    reeve_go_compat::strconv::parse_bool(text).ok_or("`true` or `false`")
 }

@@ -62,7 +62,7 @@ impl<'a> Reader<'a> {
             None => Ok(false),
             Some(Value::Bool(flag)) => Ok(*flag),
             Some(Value::String(text)) if text.is_empty() => Ok(false),
-            Some(other @ Value::String(text)) => reeve_api::names::parse_go_bool(text)
+            Some(other @ Value::String(text)) => reeve_go_compat::strconv::parse_bool(text)
                 .ok_or_else(|| type_error(path, other, "a boolean")),
             Some(other) => Err(type_error(path, other, "a boolean")),
         }

@@ -19,8 +19,9 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::{Client, ResourceExt};
 use parking_lot::Mutex;
 use reeve_api::Policy;
-use reeve_api::names::{DISABLE_TEMPLATES_ANNOTATION, ENCRYPTION_IV_ANNOTATION, parse_go_bool};
+use reeve_api::names::{DISABLE_TEMPLATES_ANNOTATION, ENCRYPTION_IV_ANNOTATION};
 use reeve_api::ocm::ManagedCluster;
+use reeve_go_compat::strconv::parse_bool;
 use reeve_runtime::dependencies::{Batch, DependencyWatches};
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::metrics::Metrics;
@@ -131,7 +132,7 @@ impl Rendered {
 fn are_disabled(root: &Policy) -> bool {
     let disabled = root.annotations().get(DISABLE_TEMPLATES_ANNOTATION);
     disabled
-        .and_then(|value| parse_go_bool(value))
+        .and_then(|value| parse_bool(value))
         .unwrap_or(false)
 }
 

@@ -84,10 +84,9 @@ fn to_int(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
 
 fn to_bool(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {
     let text = arguments.text(0)?;
-    Ok(Value::Bool(matches!(
-        text.as_ref(),
-        "1" | "t" | "T" | "TRUE" | "true" | "True"
-    )))
+    Ok(Value::Bool(
+        strconv::parse_bool(text.as_ref()) == Some(true),
+    ))
 }
 
 fn to_literal(_: &mut Env<'_>, arguments: &Arguments<'_>) -> Answer {

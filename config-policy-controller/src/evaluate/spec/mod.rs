@@ -7,7 +7,8 @@ use kube::Resource;
 use kube::core::object::HasSpec;
 use reeve_api::RemediationAction;
 use reeve_api::configuration_policy::{ConfigurationPolicy, NamespaceSelector, ObjectTemplate};
-use reeve_api::names::{DISABLE_TEMPLATES_ANNOTATION, parse_go_bool};
+use reeve_api::names::DISABLE_TEMPLATES_ANNOTATION;
+use reeve_go_compat::strconv::parse_bool;
 use reeve_runtime::object::ObjectKey;
 use serde::Serialize;
 
@@ -92,7 +93,7 @@ pub fn templating<P: Resource>(policy: &P) -> Templating {
     let annotations = policy.meta().annotations.as_ref();
     let disabled = annotations
         .and_then(|annotations| annotations.get(DISABLE_TEMPLATES_ANNOTATION))
-        .and_then(|text| parse_go_bool(text));
+        .and_then(|text| parse_bool(text));
     if disabled == Some(true) {
         Templating::Off
     } else {

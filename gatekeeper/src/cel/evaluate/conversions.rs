@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use kube_cel::cel::Value as Foreign;
 use reeve_go_compat::printing::shortest_float;
-use reeve_go_compat::strconv::{parse_float, parse_int, parse_uint};
+use reeve_go_compat::strconv::{parse_bool, parse_float, parse_int, parse_uint};
 
 use crate::cel::error::{EvalError, Evaluated};
 use crate::cel::messages;
@@ -43,11 +43,8 @@ fn no_overload(name: &str, value: &Value<'_>) -> EvalError {
 }
 
 fn boolean<'a>(text: &str) -> Evaluated<'a> {
-    match text {
-        "1" | "t" | "T" | "true" | "TRUE" | "True" => Ok(Value::Bool(true)),
-        "0" | "f" | "F" | "false" | "FALSE" | "False" => Ok(Value::Bool(false)),
-        _ => Err(EvalError::conversion("string", "bool")),
-    }
+    let read = parse_bool(text).map(Value::Bool);
+    read.ok_or_else(|| EvalError::conversion("string", "bool"))
 }
 
 #[expect(clippy::cast_precision_loss, reason = "as Go converts")]
