@@ -76,5 +76,6 @@ async fn main() -> Result<()> {
     println!("\n# {} s of nothing", args.idle);
     bench.idle(Duration::from_secs(args.idle)).await?;
     println!("\n# a restart over all of it");
-    bench.restart().await
+    bench.restart().await?;
+    bench.program.stop().await
 }

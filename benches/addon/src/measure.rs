@@ -133,7 +133,7 @@ impl Bench {
 
     /// What a new process asks and writes over what an old one left.
     pub(crate) async fn restart(&mut self) -> Result<()> {
-        self.program.stop();
+        self.program.stop().await?;
         let begin = self.begin(Used::default())?;
         self.program.start()?;
         self.print(&begin).await

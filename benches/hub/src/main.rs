@@ -117,7 +117,8 @@ async fn main() -> Result<()> {
     println!("\n# a restart over all of it");
     measure::restart(&plane, &mut propagator).await?;
     println!("\n# the binding goes, to the last replica");
-    measure::withdraw(&plane, &propagator, size).await
+    measure::withdraw(&plane, &propagator, size).await?;
+    propagator.stop().await
 }
 
 fn per_pair(what: &str, cpu: Duration, size: Size) {

@@ -232,7 +232,7 @@ async fn noise(plane: &Plane, size: Size, load: u32) -> Result<()> {
 }
 
 pub(crate) async fn restart(plane: &Plane, program: &mut Program) -> Result<()> {
-    program.stop();
+    program.stop().await?;
     let mark = plane.audit()?.mark()?;
     let started = Instant::now();
     program.start()?;

@@ -81,16 +81,15 @@ async fn main() -> Result<()> {
     print_requests(&plane, controller.name(), mark)?;
 
     println!("\n# a restart over all of it");
-    controller.stop();
-    // The lease has not been given back.
-    objects::release(&plane).await?;
+    controller.stop().await?;
     let (mark, started) = (plane.audit()?.mark()?, Instant::now());
     controller.start()?;
     let quiet = until_quiet(&plane, controller.name()).await?;
     let busy = started.elapsed().saturating_sub(quiet);
     println!("quiet after {:.1} s", busy.as_secs_f64());
     print_used(controller.used()?, Used::default());
-    print_requests(&plane, controller.name(), mark)
+    print_requests(&plane, controller.name(), mark)?;
+    controller.stop().await
 }
 
 async fn end(plane: &Plane, program: &Program, mark: Mark, before: Used) -> Result<()> {

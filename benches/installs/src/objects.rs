@@ -3,7 +3,7 @@
 use anyhow::Result;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use kube::core::{ApiResource, GroupVersionKind};
 use reeve_testkit::Plane;
 use serde_json::{Value, json};
@@ -136,13 +136,4 @@ pub(crate) async fn publish_available(plane: &Plane, clusters: usize) -> Result<
         .buffer_unordered(AT_ONCE)
         .try_collect()
         .await
-}
-
-/// Removes the lease of a program that was killed.
-pub(crate) async fn release(plane: &Plane) -> Result<()> {
-    let kind = resource("coordination.k8s.io", "v1", "Lease");
-    let leases: Api<DynamicObject> = Api::namespaced_with(plane.client(), "default", &kind);
-    let name = "governance-policy-addon-controller-lock";
-    leases.delete(name, &DeleteParams::default()).await?;
-    Ok(())
 }

@@ -77,9 +77,15 @@ impl Program {
         Ok(())
     }
 
-    /// Ends the process, not gently.
-    pub fn stop(&mut self) {
-        self.process = None;
+    /// Asks the process to end, as a kubelet does, and waits until it has. Nothing if it is not running.
+    ///
+    /// # Errors
+    /// When it does not end by itself: then it is killed.
+    pub async fn stop(&mut self) -> Result<()> {
+        if let Some(mut process) = self.process.take() {
+            process.stop().await?;
+        }
+        Ok(())
     }
 
     /// What the process has used so far.

@@ -75,7 +75,7 @@ async fn main() -> Result<()> {
     println!("\n# {} drifts, one after the other", args.drifts);
     let drifts = (args.drifts, Duration::from_millis(args.pause));
     measure::drift(&plane, &controller, args.enforce_policy, drifts).await?;
-    controller.stop();
+    controller.stop().await?;
     if args.operators == 0 {
         return Ok(());
     }
@@ -91,5 +91,6 @@ async fn main() -> Result<()> {
         .env("WATCH_NAMESPACE", operators::POLICIES);
     operators::first_status(&plane, &mut controller, args.operators).await?;
     measure::idle(&plane, &controller, args.idle).await?;
-    operators::version_changed(&plane, &controller).await
+    operators::version_changed(&plane, &controller).await?;
+    controller.stop().await
 }

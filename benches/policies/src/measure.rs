@@ -50,7 +50,7 @@ pub(crate) async fn idle(plane: &Plane, controller: &Program, seconds: u64) -> R
 
 /// What a new process asks and writes over what an old one left.
 pub(crate) async fn restart(plane: &Plane, controller: &mut Program) -> Result<()> {
-    controller.stop();
+    controller.stop().await?;
     let mark = plane.audit()?.mark()?;
     let started = Instant::now();
     controller.start()?;
