@@ -1,0 +1,138 @@
+//! Profile-guided optimisation: the program is built with counters, does the work of all components, and is built again. The compiler
+//! then knows which twentieth of the code runs: it makes that fast, and puts it together, so that a process maps less of the program.
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::run;
+
+/// The benches of the four components, with sizes that take seconds.
+const BENCHES: [(&str, &[&str]); 4] = [
+    (
+        "reeve-benches-policies",
+        &[
+            "--policies=100",
+            "--objects=5",
+            "--enforce-policy=50",
+            "--drifts=30",
+            "--pause=100",
+            "--operators=10",
+            "--idle=2",
+        ],
+    ),
+    (
+        "reeve-benches-hub",
+        &[
+            "--clusters=50",
+            "--policies=10",
+            "--templates",
+            "--flips=10",
+            "--pause=300",
+            "--qps=2000",
+        ],
+    ),
+    (
+        "reeve-benches-addon",
+        &["--policies=10", "--changes=20", "--idle=2"],
+    ),
+    ("reeve-benches-installs", &["--clusters=20", "--idle=2"]),
+];
+
+/// What the program with counters does by itself: every ready-made policy with its tests, and a fleet.
+const COMMANDS: [&[&str]; 3] = [
+    &["test", "policies"],
+    &["lint", "policies"],
+    &[
+        "up",
+        "--clusters=10",
+        "--policies=policies",
+        "--bind-unbound",
+        "--once",
+    ],
+];
+
+/// Builds the program for `target` by a profile of its own work.
+///
+/// # Errors
+/// When the target is another machine, which cannot run it here; when a tool is missing; when a build or a run fails.
+pub(super) fn build(target: &str) -> Result<PathBuf> {
+    ensure!(
+        target.starts_with(std::env::consts::ARCH),
+        "a program for {target} does not run on this machine, so it cannot be profiled here"
+    );
+    let profdata = profdata()?;
+    let folder = run::target()?.join("profile");
+    let counts = folder.join("counts");
+    if counts.exists() {
+        fs::remove_dir_all(&counts)
+            .with_context(|| format!("cannot empty {}", counts.display()))?;
+    }
+    fs::create_dir_all(&counts).with_context(|| format!("cannot make {}", counts.display()))?;
+
+    let built = super::compile(target, Some(&flag("-Cprofile-generate=", &counts)))?;
+    let counting = folder.join("reeve");
+    fs::copy(&built, &counting).with_context(|| format!("cannot write {}", counting.display()))?;
+    work(&counting)?;
+
+    let profile = folder.join("reeve.profdata");
+    let mut merge = Command::new(profdata);
+    succeed(merge.arg("merge").arg("-o").args([&profile, &counts]))?;
+    super::compile(target, Some(&flag("-Cprofile-use=", &profile)))
+}
+
+/// Lets the program with counters work. It writes them when it ends by itself.
+fn work(counting: &Path) -> Result<()> {
+    let env = [
+        ("REEVE_BIN", counting.as_os_str()),
+        ("REEVE_PLANE", OsStr::new("embedded")),
+    ];
+    for (bench, arguments) in BENCHES {
+        let command = ["run", "--quiet", "--package", bench, "--"];
+        run::cargo_with(&[&command, arguments].concat(), &env)?;
+    }
+    for arguments in COMMANDS {
+        let mut command = Command::new(counting);
+        succeed(command.args(arguments).current_dir(run::root()?))?;
+    }
+    Ok(())
+}
+
+/// The program of the compiler's own LLVM that merges counters; others may not read this compiler's.
+fn profdata() -> Result<PathBuf> {
+    let rustc = |arguments: &[&str]| -> Result<String> {
+        let mut rustc = Command::new("rustc");
+        rustc.args(arguments).current_dir(run::root()?);
+        let output = rustc.output().context("cannot run rustc")?;
+        Ok(String::from_utf8(output.stdout)?)
+    };
+    let version = rustc(&["--version", "--verbose"])?;
+    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
+    let host = host.context("rustc does not say what it runs on")?;
+    let sysroot = PathBuf::from(rustc(&["--print", "sysroot"])?.trim());
+    let tools = sysroot.join("lib/rustlib").join(host).join("bin");
+    let program = tools.join("llvm-profdata");
+    ensure!(
+        program.exists(),
+        "there is no {}: `rustup component add llvm-tools`",
+        program.display()
+    );
+    Ok(program)
+}
+
+fn flag(name: &str, path: &Path) -> OsString {
+    let mut flag = OsString::from(name);
+    flag.push(path);
+    flag
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let program = command.get_program().display().to_string();
+    let status = command.status();
+    let status = status.with_context(|| format!("cannot run {program}"))?;
+    ensure!(status.success(), "{program} failed: {status}");
+    Ok(())
+}
