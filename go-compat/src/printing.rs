@@ -16,6 +16,7 @@ pub use float::{
 };
 
 use crate::value::Value;
+pub use printer::Directive;
 use printer::Printer;
 
 /// `fmt.Sprint`: a space between operands when neither is a string.

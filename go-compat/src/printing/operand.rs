@@ -74,6 +74,11 @@ impl Printer {
                 self.push(b"}");
             }
             Value::Native(native) => {
+                let text = (!self.erring).then(|| native.format(&self.directive(verb)));
+                if let Some(text) = text.flatten() {
+                    self.push(text.as_bytes());
+                    return;
+                }
                 if self.flags.sharp_v
                     && !self.erring
                     && let Some(text) = native.go_string()

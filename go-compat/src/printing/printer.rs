@@ -17,6 +17,28 @@ pub(super) struct Flags {
     pub(super) sharp_v: bool,
 }
 
+/// A directive as a type that formats itself sees it: Go's `fmt.State` with the verb.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools)] // they are the flags of a directive
+pub struct Directive {
+    /// The verb.
+    pub verb: char,
+    /// `+`
+    pub plus: bool,
+    /// `-`
+    pub minus: bool,
+    /// `#`
+    pub sharp: bool,
+    /// A space.
+    pub space: bool,
+    /// `0`
+    pub zero: bool,
+    /// The least number of characters.
+    pub width: Option<usize>,
+    /// What follows the point.
+    pub precision: Option<usize>,
+}
+
 /// Collects formatted text.
 pub(super) struct Printer {
     out: Vec<u8>,
@@ -43,6 +65,21 @@ impl Printer {
             erring: false,
             limit,
             over_limit: false,
+        }
+    }
+
+    /// The directive that is printed.
+    pub(super) fn directive(&self, verb: char) -> Directive {
+        let flags = self.flags;
+        Directive {
+            verb,
+            plus: flags.plus || flags.plus_v,
+            minus: flags.minus,
+            sharp: flags.sharp || flags.sharp_v,
+            space: flags.space,
+            zero: flags.zero && !flags.minus,
+            width: self.width,
+            precision: self.precision,
         }
     }
 

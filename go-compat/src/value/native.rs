@@ -2,6 +2,7 @@ use std::any::Any;
 use std::fmt;
 
 use super::Kind;
+use crate::printing::Directive;
 
 /// A Go type with methods that templates can call.
 pub trait Native: fmt::Debug {
@@ -18,6 +19,10 @@ pub trait Native: fmt::Debug {
     fn text(&self) -> Option<String>;
     /// What Go's `GoString()` answers, which `%#v` prints; `None` for a type that has no such method.
     fn go_string(&self) -> Option<String> {
+        None
+    }
+    /// What Go's `Format` prints for a directive; `None` for a type that has no such method.
+    fn format(&self, _: &Directive) -> Option<String> {
         None
     }
     /// The number underneath, for named integers such as durations.
