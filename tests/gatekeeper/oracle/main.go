@@ -2,6 +2,7 @@
 //
 //	oracle corpus FOLDER            writes NAME.json beside each NAME.yaml of the folder
 //	oracle triples FOLDER COUNT     writes generated (template, constraint, object) triples to standard output
+//	oracle numbers                  writes generated expressions with numbers, and what they are, to standard output
 //	oracle evaluate SETUP OBJECTS   reviews the objects of a file by the templates and constraints of another, and prints what it took
 package main
 
@@ -28,9 +29,11 @@ func run(args []string) error {
 			return fmt.Errorf("the count of triples: %w", err)
 		}
 		return writeTriples(args[1], count)
+	case len(args) == 1 && args[0] == "numbers":
+		return writeNumbers()
 	case len(args) == 3 && args[0] == "evaluate":
 		return evaluate(args[1], args[2])
 	default:
-		return fmt.Errorf("usage: oracle corpus FOLDER [NAME...] | oracle triples FOLDER COUNT | oracle evaluate SETUP OBJECTS")
+		return fmt.Errorf("usage: oracle corpus FOLDER [NAME...] | oracle triples FOLDER COUNT | oracle numbers | oracle evaluate SETUP OBJECTS")
 	}
 }
