@@ -4,8 +4,10 @@ mod dates;
 mod globs;
 mod hashes;
 mod networks;
+mod numbers;
 mod operators;
 mod texts;
+mod units;
 mod uris;
 
 use std::cell::Cell;
@@ -27,16 +29,14 @@ const BUDGET: usize = 64 << 20;
 const PATTERN_TEXT: usize = 1 << 20;
 
 /// Functions of the engine whose results may be long.
-const CHARGED: [&str; 42] = [
+const CHARGED: [&str; 37] = [
     "array.concat",
     "array.reverse",
     "array.slice",
     "base64.encode",
     "base64url.encode",
     "base64url.encode_no_pad",
-    "bits.lsh",
     "concat",
-    "format_int",
     "glob.match",
     "hex.encode",
     "indexof_n",
@@ -46,8 +46,6 @@ const CHARGED: [&str; 42] = [
     "json.patch",
     "json.remove",
     "json.unmarshal",
-    "numbers.range",
-    "numbers.range_step",
     "object.filter",
     "object.keys",
     "object.remove",
@@ -62,7 +60,6 @@ const CHARGED: [&str; 42] = [
     "split",
     "strings.replace_n",
     "strings.reverse",
-    "substring",
     "trim",
     "trim_left",
     "trim_right",
@@ -125,10 +122,17 @@ const OWN: &[(&str, u8, Function)] = &[
     ("__or", 2, operators::or),
     ("__plus", 2, operators::plus),
     ("__rem", 2, operators::rem),
+    ("abs", 1, numbers::abs),
     ("all", 1, |args| Ok(quantified(args, true))),
     ("and", 2, operators::and),
-    ("array.flatten", 1, flattened),
     ("any", 1, |args| Ok(quantified(args, false))),
+    ("array.flatten", 1, flattened),
+    ("bits.and", 2, |args| numbers::bits("bits.and", args)),
+    ("bits.lsh", 2, |args| numbers::bits("bits.lsh", args)),
+    ("bits.negate", 1, |args| numbers::bits("bits.negate", args)),
+    ("bits.or", 2, |args| numbers::bits("bits.or", args)),
+    ("bits.rsh", 2, |args| numbers::bits("bits.rsh", args)),
+    ("bits.xor", 2, |args| numbers::bits("bits.xor", args)),
     ("cast_array", 1, cast_array),
     ("cast_boolean", 1, |args| {
         cast(args, |value| matches!(value, Value::Bool(_)))
@@ -143,6 +147,8 @@ const OWN: &[(&str, u8, Function)] = &[
     ("cast_string", 1, |args| {
         cast(args, |value| matches!(value, Value::String(_)))
     }),
+    ("ceil", 1, numbers::ceil),
+    ("count", 1, numbers::count),
     ("crypto.hmac.equal", 2, hashes::equal),
     ("crypto.hmac.md5", 2, hashes::hmac_md5),
     ("crypto.hmac.sha1", 2, hashes::hmac_sha1),
@@ -157,6 +163,8 @@ const OWN: &[(&str, u8, Function)] = &[
     ("external_data", 1, |_| {
         anyhow::bail!(messages::EXTERNAL_DATA)
     }),
+    ("floor", 1, numbers::floor),
+    ("format_int", 2, numbers::format_int),
     ("glob.quote_meta", 1, texts::quote_glob),
     ("gt", 2, |args| compared(args, Ordering::is_gt)),
     ("gte", 2, |args| compared(args, Ordering::is_ge)),
@@ -164,6 +172,8 @@ const OWN: &[(&str, u8, Function)] = &[
     ("lower", 1, texts::lower),
     ("lt", 2, |args| compared(args, Ordering::is_lt)),
     ("lte", 2, |args| compared(args, Ordering::is_le)),
+    ("max", 1, numbers::max),
+    ("min", 1, numbers::min),
     ("minus", 2, operators::minus),
     ("mul", 2, operators::mul),
     ("neq", 2, |args| compared(args, Ordering::is_ne)),
@@ -175,19 +185,27 @@ const OWN: &[(&str, u8, Function)] = &[
         call("net.cidr_contains", args)
     }),
     ("net.lookup_ip_addr", 1, |_| Ok(Value::Undefined)),
+    ("numbers.range", 2, numbers::range),
+    ("numbers.range_step", 3, numbers::range_step),
     ("opa.runtime", 0, |_| Ok(Value::new_object())),
     ("or", 2, operators::or),
     ("plus", 2, operators::plus),
+    ("product", 1, numbers::product),
     ("re_match", 2, |args| charged("regex.match", args)),
     ("regex.globs_match", 2, globs::intersect),
     ("regex.template_match", 4, texts::match_template),
     ("rem", 2, operators::rem),
+    ("round", 1, numbers::round),
     ("set_diff", 2, set_diff),
     ("sort", 1, sorted),
     ("sprintf", 2, formatted),
     ("strings.count", 2, texts::count),
+    ("substring", 3, numbers::substring),
+    ("sum", 1, numbers::sum),
     ("time.add_date", 4, dates::add),
-    ("to_number", 1, texts::to_number),
+    ("to_number", 1, numbers::to_number),
+    ("units.parse", 1, units::parse),
+    ("units.parse_bytes", 1, units::parse_bytes),
     ("upper", 1, texts::upper),
     ("uri.is_valid", 1, uris::is_valid),
     ("uri.parse", 1, uris::parse),
@@ -306,12 +324,6 @@ fn text(value: Option<&Value>) -> &str {
     }
 }
 
-fn whole(value: Option<&Value>) -> i64 {
-    value
-        .and_then(|value| value.as_i64().ok())
-        .unwrap_or_default()
-}
-
 /// What a result may take that is longer than all arguments together.
 fn estimate(name: &str, args: &[Value]) -> usize {
     let of = |index: usize| text(args.get(index));
@@ -356,13 +368,6 @@ fn estimate(name: &str, args: &[Value]) -> usize {
             }
             _ => 0,
         },
-        "numbers.range" | "numbers.range_step" => {
-            let length = whole(args.get(1)).abs_diff(whole(args.first()));
-            usize::try_from(length)
-                .unwrap_or(usize::MAX)
-                .saturating_mul(size_of::<Value>())
-        }
-        "bits.lsh" => usize::try_from(whole(args.get(1)).max(0)).unwrap_or(usize::MAX) / 8,
         "array.concat" => args.iter().map(size).fold(0, usize::saturating_add),
         "urlquery.encode" | "json.marshal" | "json.marshal_with_options" | "yaml.marshal" => args
             .first()

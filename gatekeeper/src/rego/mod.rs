@@ -8,7 +8,9 @@ mod guard;
 mod interpolation;
 mod lexical;
 mod lint;
+mod literals;
 mod negation;
+mod precise;
 mod scan;
 mod sprintf;
 mod syntax;
@@ -28,7 +30,7 @@ use crate::Json;
 use crate::messages;
 use crate::template::{RegoSource, RegoVersion};
 
-pub(crate) use value::{discard, is_shallow};
+pub(crate) use value::{discard, is_shallow, to_review_value};
 pub use value::{to_json, to_value};
 
 /// What an evaluation may take and give.
@@ -118,6 +120,7 @@ impl Program {
         for (name, text) in modules {
             guard::check_length(text, limits)?;
             let text = interpolation::rewrite(&lexical::without_repeated_imports(text));
+            let text = literals::rewrite(&name, &text, &scan::tokens(&text))?.unwrap_or(text);
             let tokens = scan::tokens(&text);
             guard::check_nesting(&tokens, limits)?;
             if source.version == RegoVersion::V1

@@ -75,24 +75,45 @@ fn join<'a>(values: impl Iterator<Item = &'a Value>, out: &mut String) {
     }
 }
 
+/// Whether a number is none that is written as a whole one: `1.0` and `1e3` are floats, as they are for Go.
+pub fn is_float(value: &Value) -> bool {
+    // The type of numbers is not public, but that of a known one can be compared.
+    match (value, &Value::from(0.5)) {
+        (Value::Number(one), Value::Number(float)) => {
+            std::mem::discriminant(one) == std::mem::discriminant(float)
+        }
+        _ => false,
+    }
+}
+
 /// The text of a number; empty for anything else.
 pub fn of_number(value: &Value) -> String {
     let Value::Number(number) = value else {
         return String::new();
     };
-    if number.is_integer() || number.as_big().is_some() {
-        return number
-            .as_big()
-            .map_or_else(|| number.format_decimal(), |big| big.to_string());
-    }
-    number
-        .as_f64()
-        .map_or_else(|| number.format_decimal(), go_float)
+    let float = number.as_f64().filter(|_| is_float(value));
+    float.map_or_else(|| number.format_decimal(), of_float)
 }
 
-/// A float as Go's JSON encoder writes it.
-fn go_float(float: f64) -> String {
-    reeve_go_compat::json::json_float(float)
+/// The library keeps the text of a number. That of a float is lost here: it is taken for the one of an input or a result, but for
+/// small whole numbers, which only sources and documents write as floats.
+fn of_float(float: f64) -> String {
+    let text = reeve_go_compat::printing::shortest_float(float);
+    if text == "-0" || text.contains(['e', '.']) {
+        text
+    } else {
+        format!("{text}.0")
+    }
+}
+
+/// The number of a text that has this value: whole only when it is written so.
+pub fn number_of(text: &str, float: f64) -> Value {
+    let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
+    let is_negative_zero = float == 0.0 && float.is_sign_negative();
+    if is_negative_zero || digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Value::from(float);
+    }
+    Value::from_numeric_string(text).unwrap_or(Value::Undefined)
 }
 
 /// The Go type that holds a value's content.

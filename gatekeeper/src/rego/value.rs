@@ -41,43 +41,74 @@ pub fn discard(value: Json) {
     }
 }
 
-/// The value of a document; what is deeper than [`MAX_DEPTH`] is undefined.
-pub fn to_value(json: &Json) -> Value {
-    convert(json, 0)
+/// How the numbers of a document come to a policy.
+#[derive(Clone, Copy, Debug)]
+enum Numbers {
+    /// As Gatekeeper decodes parameters and inventory: whole numbers of 64 bits with a sign, and floats.
+    Decoded,
+    /// As Gatekeeper decodes a review: floats.
+    Floats,
+    /// As Go's JSON encoder writes them.
+    Encoded,
 }
 
-fn convert(json: &Json, depth: usize) -> Value {
+/// The value of parameters or of an inventory; what is deeper than [`MAX_DEPTH`] is undefined.
+pub fn to_value(json: &Json) -> Value {
+    convert(json, Numbers::Decoded, 0)
+}
+
+/// The value of a review, of which Gatekeeper decodes all numbers as floats: `1000650000` is printed as `1.00065e+09`.
+pub fn to_review_value(json: &Json) -> Value {
+    convert(json, Numbers::Floats, 0)
+}
+
+/// The value of a document that was converted to JSON.
+pub fn to_document_value(json: &Json) -> Value {
+    convert(json, Numbers::Encoded, 0)
+}
+
+fn convert(json: &Json, numbers: Numbers, depth: usize) -> Value {
     if depth > MAX_DEPTH {
         return Value::Undefined;
     }
     match json {
         Json::Null => Value::Null,
         Json::Bool(value) => Value::from(*value),
-        Json::Number(number) => of_number(number),
+        Json::Number(number) => of_number(number, numbers),
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(list) => {
-            let list: Vec<Value> = list.iter().map(|one| convert(one, depth + 1)).collect();
-            Value::from(list)
+            let list = list.iter().map(|one| convert(one, numbers, depth + 1));
+            Value::from(list.collect::<Vec<Value>>())
         }
         Json::Object(object) => {
             let members = object.iter();
             members
-                .map(|(name, member)| (Value::from(name.as_str()), convert(member, depth + 1)))
+                .map(|(name, member)| {
+                    let member = convert(member, numbers, depth + 1);
+                    (Value::from(name.as_str()), member)
+                })
                 .collect::<regorus::value::Object>()
                 .into()
         }
     }
 }
 
-fn of_number(number: &Number) -> Value {
-    if let Some(whole) = number.as_i64() {
-        return Value::from(whole);
+fn of_number(number: &Number, numbers: Numbers) -> Value {
+    let float = number.as_f64().unwrap_or_default();
+    let written = |text: &str| text::number_of(text, float);
+    match (numbers, number.as_i64()) {
+        (Numbers::Floats, Some(whole)) if whole.abs_diff(0) < SHORT => Value::from(whole),
+        (Numbers::Decoded | Numbers::Encoded, Some(whole)) => Value::from(whole),
+        (Numbers::Encoded, None) => match number.as_u64() {
+            Some(whole) => Value::from(whole),
+            None => written(&reeve_go_compat::json::json_float(float)),
+        },
+        _ => written(&reeve_go_compat::printing::shortest_float(float)),
     }
-    if let Some(whole) = number.as_u64() {
-        return Value::from(whole);
-    }
-    Value::from(number.as_f64().unwrap_or_default())
 }
+
+/// The least number that a float is written with an exponent for.
+const SHORT: u64 = 1_000_000;
 
 /// The document of a value. Sets become lists, keys that are no texts their JSON.
 pub fn to_json(value: &Value) -> Json {

@@ -2,136 +2,77 @@
 
 use regorus::Value;
 
-use crate::messages;
+use super::numbers::{integer, kept};
+use crate::rego::precise::Precise;
+use crate::rego::text;
 
-/// The longest whole number that is multiplied, in bits.
-const NUMBER_BITS: u64 = 1 << 20;
+/// The operands when both are whole numbers of the engine that fit well into 128 bits.
+fn small(args: &[Value]) -> Option<(i128, i128)> {
+    let of = |index: usize| match args.get(index) {
+        Some(value @ Value::Number(number)) if !text::is_float(value) => {
+            number.as_i64().map(i128::from)
+        }
+        _ => None,
+    };
+    Some((of(0)?, of(1)?))
+}
 
 /// The operands when both are numbers.
-macro_rules! numbers {
-    ($args:expr, |$left:ident, $right:ident| $body:expr) => {
-        match ($args.first(), $args.get(1)) {
-            (Some(Value::Number($left)), Some(Value::Number($right))) => $body,
-            _ => Ok(Value::Undefined),
+fn precise(args: &[Value]) -> Option<(Precise, Precise)> {
+    Some((Precise::of(args.first()?)?, Precise::of(args.get(1)?)?))
+}
+
+/// The exact result of small whole numbers where it has no more than 64 bits, that of the library otherwise.
+fn computed(
+    args: &[Value],
+    exactly: fn(i128, i128) -> i128,
+    precisely: fn(Precise, Precise) -> Precise,
+) -> anyhow::Result<Value> {
+    if let Some((left, right)) = small(args) {
+        let result = exactly(left, right);
+        if result.unsigned_abs() <= u128::from(u64::MAX) {
+            return Ok(Value::from(result));
         }
-    };
-}
-
-fn checked<N, E>(result: Result<N, E>) -> Value
-where
-    Value: From<N>,
-{
-    result.map_or(Value::Undefined, Value::from)
-}
-
-/// A float as a whole number and the power of ten that it is multiplied by.
-#[derive(Clone, Copy)]
-struct Decimal {
-    digits: i128,
-    exponent: i32,
-}
-
-impl Decimal {
-    /// By the shortest text of the float; none for very large and very small ones.
-    fn of(float: f64) -> Option<Self> {
-        if float != 0.0 && !(1e-15..1e15).contains(&float.abs()) {
-            return None;
-        }
-        let text = float.to_string();
-        let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
-        Some(Self {
-            digits: format!("{whole}{fraction}").parse().ok()?,
-            exponent: -i32::try_from(fraction.len()).ok()?,
-        })
     }
-
-    /// With no larger exponent than another.
-    fn aligned(self, other: Self) -> Option<i128> {
-        let by = u32::try_from(self.exponent.saturating_sub(other.exponent)).unwrap_or_default();
-        self.digits.checked_mul(10_i128.checked_pow(by)?)
+    match precise(args) {
+        Some((left, right)) => kept(precisely(left, right)),
+        None => Ok(Value::Undefined),
     }
-
-    fn value(self) -> Option<f64> {
-        format!("{}e{}", self.digits, self.exponent).parse().ok()
-    }
-}
-
-/// The library computes with more digits than a float has, so that tenths add up to tenths: as decimals they do.
-fn decimal(
-    left: Option<f64>,
-    right: Option<f64>,
-    operate: fn(Decimal, Decimal) -> Option<Decimal>,
-) -> Option<Value> {
-    let (left, right) = (left?, right?);
-    if left.fract() == 0.0 && right.fract() == 0.0 {
-        return None;
-    }
-    let result = operate(Decimal::of(left)?, Decimal::of(right)?)?;
-    result.value().map(Value::from)
 }
 
 pub fn plus(args: &[Value]) -> anyhow::Result<Value> {
-    numbers!(args, |left, right| {
-        let exact = decimal(left.as_f64(), right.as_f64(), |one, other| {
-            Some(Decimal {
-                digits: one.aligned(other)?.checked_add(other.aligned(one)?)?,
-                exponent: one.exponent.min(other.exponent),
-            })
-        });
-        Ok(exact.unwrap_or_else(|| checked(left.add(right))))
-    })
+    computed(args, |left, right| left + right, Precise::plus)
 }
 
 pub fn minus(args: &[Value]) -> anyhow::Result<Value> {
     if let (Some(Value::Set(left)), Some(Value::Set(right))) = (args.first(), args.get(1)) {
         return Ok(left.difference(right).into());
     }
-    numbers!(args, |left, right| {
-        let exact = decimal(left.as_f64(), right.as_f64(), |one, other| {
-            Some(Decimal {
-                digits: one.aligned(other)?.checked_sub(other.aligned(one)?)?,
-                exponent: one.exponent.min(other.exponent),
-            })
-        });
-        Ok(exact.unwrap_or_else(|| checked(left.sub(right))))
-    })
+    computed(args, |left, right| left - right, Precise::minus)
 }
 
 pub fn mul(args: &[Value]) -> anyhow::Result<Value> {
-    numbers!(args, |left, right| {
-        let bits = [left, right].map(|one| match one.as_i64() {
-            Some(_) => 64,
-            None => one.as_big().map_or(0, |big| big.bits()),
-        });
-        if bits.into_iter().fold(0, u64::saturating_add) > NUMBER_BITS {
-            anyhow::bail!(messages::TEXT_TOO_LONG);
-        }
-        let exact = decimal(left.as_f64(), right.as_f64(), |one, other| {
-            Some(Decimal {
-                digits: one.digits.checked_mul(other.digits)?,
-                exponent: one.exponent + other.exponent,
-            })
-        });
-        Ok(exact.unwrap_or_else(|| checked(left.mul(right))))
-    })
+    computed(args, |left, right| left * right, Precise::times)
 }
 
 pub fn div(args: &[Value]) -> anyhow::Result<Value> {
-    numbers!(args, |left, right| {
-        if right.as_f64() == Some(0.0) {
-            return Ok(Value::Undefined);
-        }
-        Ok(checked(left.clone().divide(right)))
-    })
+    let quotient = precise(args).and_then(|(left, right)| left.over(right));
+    quotient.map_or(Ok(Value::Undefined), kept)
 }
 
 pub fn rem(args: &[Value]) -> anyhow::Result<Value> {
-    numbers!(args, |left, right| {
-        if right.as_f64() == Some(0.0) || !left.is_integer() || !right.is_integer() {
-            return Ok(Value::Undefined);
-        }
-        Ok(checked(left.clone().modulo(right)))
-    })
+    if let Some((left, right)) = small(args) {
+        let rest = left.checked_rem(right);
+        return Ok(rest.map_or(Value::Undefined, Value::from));
+    }
+    let (Some(left), Some(right)) = (integer(args.first())?, integer(args.get(1))?) else {
+        return Ok(Value::Undefined);
+    };
+    // The library looks at the lowest 64 bits alone to find a division by zero.
+    if right.iter_u64_digits().next().unwrap_or_default() == 0 {
+        return Ok(Value::Undefined);
+    }
+    Ok(Value::Number((left % right).into()))
 }
 
 #[allow(clippy::unnecessary_wraps)] // the functions have one signature

@@ -1,11 +1,14 @@
 //! Functions of texts whose results are otherwise in the engine.
 
-use reeve_go_compat::runes;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
+use reeve_go_compat::runes;
 use regorus::Value;
 
-use super::{call, charge, charged};
+use super::{charge, charged, deep_size};
+use crate::rego::text;
+use crate::rego::value::to_document_value;
 
 fn mapped(args: &[Value], map: impl Fn(&str) -> String) -> anyhow::Result<Value> {
     let Some(Value::String(text)) = args.first() else {
@@ -41,8 +44,13 @@ pub fn quote_glob(args: &[Value]) -> anyhow::Result<Value> {
 
 /// Go escapes what HTML would take for its own.
 pub fn marshal(args: &[Value]) -> anyhow::Result<Value> {
-    let result = charged("json.marshal", args)?;
-    mapped(&[result], |text| {
+    let Some(value) = args.first() else {
+        return Ok(Value::Undefined);
+    };
+    charge(deep_size(value, &mut 1_000_000))?;
+    let mut json = String::new();
+    encode(value, &mut json)?;
+    mapped(&[Value::from(json)], |text| {
         let mut out = String::with_capacity(text.len());
         for rune in text.chars() {
             match rune {
@@ -56,6 +64,59 @@ pub fn marshal(args: &[Value]) -> anyhow::Result<Value> {
     })
 }
 
+/// JSON with the numbers as they are written. Keys that are no texts are their JSON.
+fn encode(value: &Value, out: &mut String) -> anyhow::Result<()> {
+    match value {
+        Value::Null | Value::Undefined => out.push_str("null"),
+        Value::Bool(value) => write!(out, "{value}")?,
+        Value::Number(_) => out.push_str(&text::of_number(value)),
+        Value::String(text) => out.push_str(&serde_json::to_string(&**text)?),
+        Value::Array(list) => encode_list(list.iter(), out)?,
+        Value::Set(set) => {
+            let mut members: Vec<&Value> = set.iter_sorted().collect();
+            members.sort_by(|one, other| text::compare(one, other));
+            encode_list(members.into_iter(), out)?;
+        }
+        Value::Object(object) => {
+            let mut members = BTreeMap::new();
+            for (key, member) in object.iter_sorted() {
+                let mut name = String::new();
+                match key {
+                    Value::String(text) => name.push_str(text),
+                    other => encode(other, &mut name)?,
+                }
+                members.insert(name, member);
+            }
+            out.push('{');
+            for (index, (name, member)) in members.into_iter().enumerate() {
+                if index > 0 {
+                    out.push(',');
+                }
+                out.push_str(&serde_json::to_string(&name)?);
+                out.push(':');
+                encode(member, out)?;
+            }
+            out.push('}');
+        }
+    }
+    Ok(())
+}
+
+fn encode_list<'a>(
+    members: impl Iterator<Item = &'a Value>,
+    out: &mut String,
+) -> anyhow::Result<()> {
+    out.push('[');
+    for (index, member) in members.enumerate() {
+        if index > 0 {
+            out.push(',');
+        }
+        encode(member, out)?;
+    }
+    out.push(']');
+    Ok(())
+}
+
 /// Documents as kubectl reads them: `yes` and `on` are true.
 pub fn unmarshal_yaml(args: &[Value]) -> anyhow::Result<Value> {
     let Some(Value::String(text)) = args.first() else {
@@ -64,19 +125,7 @@ pub fn unmarshal_yaml(args: &[Value]) -> anyhow::Result<Value> {
     charge(text.len())?;
     let document = reeve_go_compat::yaml::decode_sigs_json(text.as_bytes());
     let document = document.ok().filter(super::super::is_shallow);
-    Ok(document.map_or(Value::Undefined, |document| {
-        super::super::to_value(&document)
-    }))
-}
-
-/// A number is not surrounded by white space.
-pub fn to_number(args: &[Value]) -> anyhow::Result<Value> {
-    if let Some(Value::String(text)) = args.first()
-        && (text.is_empty() || text.contains(char::is_whitespace))
-    {
-        return Ok(Value::Undefined);
-    }
-    call("to_number", args)
+    Ok(document.map_or(Value::Undefined, |document| to_document_value(&document)))
 }
 
 #[allow(clippy::unnecessary_wraps)] // the functions have one signature
