@@ -113,6 +113,34 @@ fn gk_122_doubling_ends_within_the_limits(#[case] step: &str) {
     is_harmless(&with_rules("", &statements.join("; ")));
 }
 
+#[rstest]
+#[case::unit("units.parse(\"1e999999999\")")]
+#[case::bytes("units.parse_bytes(\"9e999999999Ei\")")]
+#[case::small_unit("units.parse(\"1e-999999999\")")]
+#[case::text("to_number(\"1e999999999\")")]
+#[case::document("json.unmarshal(\"[1e999999999]\")")]
+#[case::yaml("yaml.unmarshal(\"[1e999999999]\")")]
+#[case::literal("1e999999999")]
+#[case::small_literal("1e-999999999")]
+#[case::zero_step("numbers.range_step(1, 10, 0)")]
+#[case::negative_step("numbers.range_step(1, 10, -1)")]
+#[case::range("numbers.range(1, 1000000000000)")]
+#[case::long_range("numbers.range(1e300, 1e308)")]
+#[case::shift("bits.lsh(1, 9223372036854775807)")]
+#[case::far_shift("bits.rsh(1, 18446744073709551616)")]
+#[case::base("[format_int(n, 10) | n := 1e308 * 1e308 * 1e308; i := numbers.range(1, 100)[_]]")]
+#[case::zeros("to_number(replace(sprintf(\"%01000000d\", [0]), \"-\", \"\"))")]
+#[case::digits("units.parse(sprintf(\"%01000000d\", [1]))")]
+fn gk_122_large_numbers_are_harmless(#[case] number: &str) {
+    is_harmless(&with_rules("", &format!("y := {number}")));
+}
+
+#[test]
+fn gk_122_many_exponents_do_not_make_a_source_long() {
+    let list = vec!["1e308"; 100_000].join(", ");
+    is_harmless(&with_rules("", &format!("y := [{list}]")));
+}
+
 #[test]
 fn gk_122_squares_of_squares_are_stopped() {
     let mut statements = vec!["s0 := 123456789".to_owned()];

@@ -9,10 +9,11 @@ use regorus_bigint::{BigInt, BigUint, Sign};
 
 use super::text;
 
-/// The longest whole number that is made, in bits.
-pub const NUMBER_BITS: i64 = 1 << 20;
-/// The largest power of ten of a number that is computed with. The library has none; texts beyond this are refused before.
-const MAX_POWER: i64 = 400_000;
+/// The longest whole number that is made, in bits: longer than any that a source may have. Printing one takes as much time as the
+/// square of its length.
+pub const NUMBER_BITS: i64 = 1 << 17;
+/// The largest power of ten of a number that is computed with. Texts beyond this are refused before.
+const MAX_POWER: i64 = 40_000;
 /// Operands further apart than this, in bits, do not change each other.
 const FAR: i64 = 200;
 /// Below this, a float without a fraction is a whole number that lacks digits; above, its fraction may be lost.

@@ -113,7 +113,13 @@ pub fn number_of(text: &str, float: f64) -> Value {
     if is_negative_zero || digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Value::from(float);
     }
-    Value::from_numeric_string(text).unwrap_or(Value::Undefined)
+    let sign = if text.starts_with('-') { "-" } else { "" };
+    // Reading zeros takes as much time as other digits, and there may be many.
+    let digits = match digits.trim_start_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    Value::from_numeric_string(&format!("{sign}{digits}")).unwrap_or(Value::Undefined)
 }
 
 /// The Go type that holds a value's content.

@@ -6,7 +6,7 @@ use regorus_bigint::BigInt;
 use super::{charge, text};
 use crate::rego::precise::Precise;
 
-/// Numbers with larger exponents are undefined, as they are in the library from seven digits on.
+/// Numbers with larger exponents, or more digits, are undefined. Those with exponents of seven digits are in the library, too.
 const MAX_EXPONENT: i64 = 5_000;
 /// The places that a fraction is rounded to.
 const PLACES: u32 = 10;
@@ -28,7 +28,8 @@ impl Decimal {
         let is_plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
         let exponent: i64 = exponent.parse().ok()?;
         let power = exponent.checked_sub(i64::try_from(fraction.len()).ok()?)?;
-        if !is_plain || power.abs() > MAX_EXPONENT {
+        let length = i64::try_from(digits.len()).ok()?;
+        if !is_plain || power.abs() > MAX_EXPONENT || length > MAX_EXPONENT {
             return None;
         }
         let digits = BigInt::parse_bytes(digits.as_bytes(), 10)?;
