@@ -51,7 +51,8 @@ impl Inventory {
         let Some(key) = InventoryKey::of(object) else {
             return false;
         };
-        self.objects.insert(key, crate::rego::to_value(object));
+        self.objects
+            .insert(key, crate::rego::to_object_value(object));
         true
     }
 

@@ -216,18 +216,18 @@ impl Review {
     /// `input.review`.
     pub(crate) fn document(&self) -> &Value {
         self.document.get_or_init(|| {
-            let mut document = rego::to_review_value(&self.request);
-            let of = |object: Option<&Json>| object.map_or(Value::Null, rego::to_review_value);
+            let mut document = rego::to_object_value(&self.request);
+            let of = |object: Option<&Json>| object.map_or(Value::Null, rego::to_object_value);
             if let Ok(members) = document.as_object_mut() {
                 let old = of(self.old_object.as_ref());
                 let new = match &self.object {
-                    Some(object) => rego::to_review_value(object),
+                    Some(object) => rego::to_object_value(object),
                     None => old.clone(),
                 };
                 members.insert(Value::from("object"), new);
                 members.insert(Value::from("oldObject"), old);
                 let namespace = self.namespace.as_ref();
-                let namespace = namespace.map_or_else(Value::new_object, rego::to_review_value);
+                let namespace = namespace.map_or_else(Value::new_object, rego::to_object_value);
                 members.insert(Value::from("namespaceObject"), namespace);
             }
             document

@@ -18,6 +18,7 @@ use serde_json::json;
 struct Recorded {
     object: Json,
     parameters: Json,
+    inventory: Json,
     expressions: Vec<Expression>,
 }
 
@@ -65,6 +66,7 @@ impl Recorded {
         client
             .add_constraint(&support::constraint("number", spec))
             .unwrap();
+        client.set_object(&self.inventory);
         let violations = support::review(&client, self.object.clone());
         let message = violations.into_iter().next().map(|one| one.message);
         (message, false)

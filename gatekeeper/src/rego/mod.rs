@@ -30,7 +30,7 @@ use crate::Json;
 use crate::messages;
 use crate::template::{RegoSource, RegoVersion};
 
-pub(crate) use value::{discard, is_shallow, to_review_value};
+pub(crate) use value::{discard, is_shallow, to_object_value};
 pub use value::{to_json, to_value};
 
 /// What an evaluation may take and give.

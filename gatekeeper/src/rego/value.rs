@@ -44,21 +44,22 @@ pub fn discard(value: Json) {
 /// How the numbers of a document come to a policy.
 #[derive(Clone, Copy, Debug)]
 enum Numbers {
-    /// As Gatekeeper decodes parameters and inventory: whole numbers of 64 bits with a sign, and floats.
+    /// As Gatekeeper decodes parameters: whole numbers of 64 bits with a sign, and floats.
     Decoded,
-    /// As Gatekeeper decodes a review: floats.
+    /// As Gatekeeper decodes reviews and the inventory: floats.
     Floats,
     /// As Go's JSON encoder writes them.
     Encoded,
 }
 
-/// The value of parameters or of an inventory; what is deeper than [`MAX_DEPTH`] is undefined.
+/// The value of parameters; what is deeper than [`MAX_DEPTH`] is undefined.
 pub fn to_value(json: &Json) -> Value {
     convert(json, Numbers::Decoded, 0)
 }
 
-/// The value of a review, of which Gatekeeper decodes all numbers as floats: `1000650000` is printed as `1.00065e+09`.
-pub fn to_review_value(json: &Json) -> Value {
+/// The value of a review, or of an object of the inventory, of which Gatekeeper decodes all numbers as floats: `1000650000` is
+/// printed as `1.00065e+09`.
+pub fn to_object_value(json: &Json) -> Value {
     convert(json, Numbers::Floats, 0)
 }
 

@@ -251,6 +251,9 @@ func inputs() []string {
 	for _, name := range object {
 		of("input.review.object." + name)
 	}
+	for _, name := range []string{"whole", "half", "million", "user", "tiny", "long", "e20", "longest"} {
+		of(`data.inventory.cluster["v1"].Numbers.stored.` + name)
+	}
 	for _, name := range parameters {
 		of("input.parameters." + name)
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/open-policy-agent/gatekeeper/v3/pkg/util"
 )
 
-// numbersObject and numbersParameters are what the expressions read of their input.
+// numbersObject, numbersParameters and numbersInventory are what the expressions read.
 const (
 	numbersObject = `{
 	"apiVersion": "v1", "kind": "Numbers", "metadata": {"name": "numbers"},
@@ -28,12 +28,18 @@ const (
 	"whole": 1.0, "thousand": 1e3, "half": 0.5, "million": 1234567.5, "user": 1000650000, "tiny": 1e-7, "long": 12345678901234567890,
 	"e20": 1e20, "e21": 1e21, "longest": 9223372036854775807, "list": [1, 1.0, 1.5, 1e3, 1e21]
 }`
+	numbersInventory = `{
+	"apiVersion": "v1", "kind": "Numbers", "metadata": {"name": "stored"},
+	"whole": 1.0, "half": 0.5, "million": 1234567.5, "user": 1000650000, "tiny": 1e-7, "long": 12345678901234567890, "e20": 1e20,
+	"longest": 9223372036854775807
+}`
 )
 
 // A numberFile holds the input and the expressions.
 type numberFile struct {
 	Object      object
 	Parameters  object
+	Inventory   object
 	Expressions []expression
 }
 
@@ -53,6 +59,9 @@ func writeNumbers() error {
 		return err
 	}
 	if err := decodeNumbers([]byte(numbersParameters), &file.Parameters); err != nil {
+		return err
+	}
+	if err := decodeNumbers([]byte(numbersInventory), &file.Inventory); err != nil {
 		return err
 	}
 	file.Expressions = expressions()
@@ -87,6 +96,9 @@ func (file *numberFile) evaluate(some []expression) error {
 		if err := addConstraint(gatekeeper, constraint); err != nil {
 			return fmt.Errorf("%s: %w", some[i].Rego, err)
 		}
+	}
+	if err := addInventory(gatekeeper, file.Inventory); err != nil {
+		return err
 	}
 	return file.review(gatekeeper, some)
 }
@@ -137,13 +149,14 @@ func (file *numberFile) write() error {
 	out := bufio.NewWriter(os.Stdout)
 	encoder := json.NewEncoder(out)
 	encoder.SetEscapeHTML(false)
-	fmt.Fprint(out, "{\"object\": ")
-	if err := encoder.Encode(file.Object); err != nil {
-		return err
-	}
-	fmt.Fprint(out, ",\"parameters\": ")
-	if err := encoder.Encode(file.Parameters); err != nil {
-		return err
+	for i, given := range []struct {
+		name string
+		of   object
+	}{{"object", file.Object}, {"parameters", file.Parameters}, {"inventory", file.Inventory}} {
+		fmt.Fprintf(out, "%c%q: ", "{,,"[i], given.name)
+		if err := encoder.Encode(given.of); err != nil {
+			return err
+		}
 	}
 	fmt.Fprint(out, ",\"expressions\": [\n")
 	for i := range file.Expressions {
