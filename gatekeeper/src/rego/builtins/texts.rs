@@ -8,7 +8,7 @@ use regorus::Value;
 
 use super::{charge, charged, deep_size};
 use crate::rego::text;
-use crate::rego::value::to_document_value;
+use crate::rego::value::{to_document_value, to_json};
 
 fn mapped(args: &[Value], map: impl Fn(&str) -> String) -> anyhow::Result<Value> {
     let Some(Value::String(text)) = args.first() else {
@@ -115,6 +115,19 @@ fn encode_list<'a>(
     }
     out.push(']');
     Ok(())
+}
+
+/// Documents as kubectl writes them.
+pub fn marshal_yaml(args: &[Value]) -> anyhow::Result<Value> {
+    let Some(value) = args.first() else {
+        return Ok(Value::Undefined);
+    };
+    charge(deep_size(value, &mut 1_000_000))?;
+    let Ok(yaml) = reeve_go_compat::yaml::encode_sigs(&to_json(value)) else {
+        return Ok(Value::Undefined);
+    };
+    charge(yaml.len())?;
+    Ok(Value::from(String::from_utf8_lossy(&yaml).into_owned()))
 }
 
 /// Documents as kubectl reads them: `yes` and `on` are true.
