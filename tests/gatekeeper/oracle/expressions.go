@@ -233,7 +233,8 @@ func marshals() []string {
 		"json.marshal(1 / 3)", "json.marshal(0.1 + 0.2)", "json.marshal([1234567 + 0.5])", "json.marshal({1: 2})", "json.marshal({1.5: 2})", "json.marshal({1e3: [2.0]})", "json.marshal({3, 1, 2.5})", `json.marshal({"b": 1.0, "a": "<é\u2028>"})`,
 		`json.marshal({[1, 2.0]: {"x"}})`, "json.marshal(null)", "json.marshal([true, {}, [], set()])", `json.marshal("a\"\\\n\u0001\u007f")`, `json.unmarshal("[1.0, 1e3, 18446744073709551616, 0.1, -0]")`, `json.unmarshal("{\"a\": 1.50}")`, `json.unmarshal("[1e400]")`,
 		`yaml.unmarshal("[1.0, 1e3, 18446744073709551616, 0.1, 0x10, 1_000]")`, `yaml.unmarshal("a: 1.50")`,
-		`yaml.marshal({"b": [1, {"c": "x: y"}], "a": "1", "d": null, "e": "two\nlines\n", "f": "yes", "g": true, "h": "1e3"})`, "yaml.marshal([])", "yaml.marshal({})", "yaml.marshal([[1, 2], [], {}])",
+		`yaml.marshal({"b": [1, {"c": "x: y"}], "a": "1", "d": null, "e": "two\nlines\n", "f": "yes", "g": true, "h": "1e3"})`, `json.marshal_with_options({"a": [1, {}], "b": "<"}, {"indent": "  "})`, `json.marshal_with_options([1, [2]], {"prefix": ">"})`, `json.marshal_with_options([1], {"pretty": false, "indent": " "})`, `json.marshal_with_options([1, 2], {})`,
+		`json.marshal_with_options([], {"pretty": true})`, `json.marshal_with_options({"a": {}}, {"pretty": true, "prefix": "-", "indent": "+"})`, `json.marshal_with_options([1.5], {"prefix": "", "pretty": true})`, "yaml.marshal([])", "yaml.marshal({})", "yaml.marshal([[1, 2], [], {}])",
 		`yaml.marshal("text")`, `yaml.marshal({1: 2, 1.5: {3, 1}})`, "yaml.marshal(set())", "yaml.marshal(null)", `yaml.marshal(["", " a ", "#b", "- c", "é😀", "\u0001", "0x10", "1_000", ".5", "~", "null"])`, "yaml.marshal([1000000, 1e6, 2.0, 0.1 + 0.2, 1e3])",
 	} {
 		all = append(all, one)

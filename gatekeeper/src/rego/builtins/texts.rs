@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use reeve_go_compat::runes;
+use reeve_go_compat::{json, runes};
 use regorus::Value;
 
 use super::{charge, charged, deep_size};
@@ -42,26 +42,65 @@ pub fn quote_glob(args: &[Value]) -> anyhow::Result<Value> {
     })
 }
 
-/// Go escapes what HTML would take for its own.
+/// JSON as Go writes it.
 pub fn marshal(args: &[Value]) -> anyhow::Result<Value> {
-    let Some(value) = args.first() else {
+    match args.first() {
+        Some(value) => made(compact(value)?),
+        None => Ok(Value::Undefined),
+    }
+}
+
+/// JSON in lines, with a prefix and an indent, where the options ask for it.
+pub fn marshal_with_options(args: &[Value]) -> anyhow::Result<Value> {
+    let (Some(value), Some(Value::Object(options))) = (args.first(), args.get(1)) else {
         return Ok(Value::Undefined);
     };
+    let (mut prefix, mut indent) = ("", "\t");
+    let (mut is_pretty, mut is_implied) = (None, false);
+    for (name, option) in options.iter_sorted() {
+        let Value::String(name) = name else {
+            return Ok(Value::Undefined);
+        };
+        match (&**name, option) {
+            ("prefix", Value::String(text)) => prefix = text,
+            ("indent", Value::String(text)) => indent = text,
+            ("pretty", Value::Bool(pretty)) => is_pretty = Some(*pretty),
+            _ => return Ok(Value::Undefined),
+        }
+        is_implied |= &**name != "pretty";
+    }
+    let json = compact(value)?;
+    if !is_pretty.unwrap_or(is_implied) {
+        return made(json);
+    }
+    let lines = json::indent(json.as_bytes(), prefix, indent, &mut |bytes| {
+        charge(usize::try_from(bytes)?)
+    })?;
+    let lines = String::from_utf8_lossy(&lines);
+    // The library puts the prefix before the first line, too, which Go does not.
+    Ok(Value::from(format!("{prefix}{lines}")))
+}
+
+fn made(text: String) -> anyhow::Result<Value> {
+    charge(text.len())?;
+    Ok(Value::from(text))
+}
+
+/// JSON in one line. Go escapes what HTML would take for its own.
+fn compact(value: &Value) -> anyhow::Result<String> {
     charge(deep_size(value, &mut 1_000_000))?;
     let mut json = String::new();
     encode(value, &mut json)?;
-    mapped(&[Value::from(json)], |text| {
-        let mut out = String::with_capacity(text.len());
-        for rune in text.chars() {
-            match rune {
-                '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                    let _ = write!(out, "\\u{:04x}", u32::from(rune));
-                }
-                other => out.push(other),
+    let mut out = String::with_capacity(json.len());
+    for rune in json.chars() {
+        match rune {
+            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
+                write!(out, "\\u{:04x}", u32::from(rune))?;
             }
+            other => out.push(other),
         }
-        out
-    })
+    }
+    Ok(out)
 }
 
 /// JSON with the numbers as they are written. Keys that are no texts are their JSON.
