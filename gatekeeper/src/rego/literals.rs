@@ -127,6 +127,9 @@ impl Literal<'_> {
     /// None for a number that the parser reads as a float anyway, or that none is.
     fn without_exponent(&self) -> Option<String> {
         let exponent = self.exponent?;
+        if self.whole.len() > 1 && self.whole.starts_with('0') {
+            return None;
+        }
         match self.digits_before_point() {
             None => Some("0.0".to_owned()),
             // No number of the parser's: it refuses what is larger than any float.
@@ -171,7 +174,9 @@ mod tests {
 
     #[test]
     fn other_numbers_stay() {
-        for source in ["1", "1.50", "15e-1", "1.25e1", "0.e5", "f1e3", "\"1e3\""] {
+        for source in [
+            "1", "1.50", "15e-1", "1.25e1", "0.e5", "01e3", "f1e3", "\"1e3\"",
+        ] {
             assert_eq!(rewritten(source), source);
         }
     }
