@@ -1,6 +1,7 @@
 //! Functions that the engine lacks, has otherwise, or that could give more than an evaluation may.
 
 mod dates;
+mod documents;
 mod globs;
 mod hashes;
 mod networks;
@@ -29,7 +30,7 @@ const BUDGET: usize = 64 << 20;
 const PATTERN_TEXT: usize = 1 << 20;
 
 /// Functions of the engine whose results may be long.
-const CHARGED: [&str; 35] = [
+const CHARGED: [&str; 34] = [
     "array.concat",
     "array.reverse",
     "array.slice",
@@ -44,7 +45,6 @@ const CHARGED: [&str; 35] = [
     "json.filter",
     "json.patch",
     "json.remove",
-    "json.unmarshal",
     "object.filter",
     "object.keys",
     "object.remove",
@@ -166,8 +166,14 @@ const OWN: &[(&str, u8, Function)] = &[
     ("glob.quote_meta", 1, texts::quote_glob),
     ("gt", 2, |args| compared(args, Ordering::is_gt)),
     ("gte", 2, |args| compared(args, Ordering::is_ge)),
-    ("json.marshal", 1, texts::marshal),
-    ("json.marshal_with_options", 2, texts::marshal_with_options),
+    ("json.is_valid", 1, documents::is_valid_json),
+    ("json.marshal", 1, documents::marshal),
+    (
+        "json.marshal_with_options",
+        2,
+        documents::marshal_with_options,
+    ),
+    ("json.unmarshal", 1, documents::unmarshal_json),
     ("lower", 1, texts::lower),
     ("lt", 2, |args| compared(args, Ordering::is_lt)),
     ("lte", 2, |args| compared(args, Ordering::is_le)),
@@ -208,8 +214,9 @@ const OWN: &[(&str, u8, Function)] = &[
     ("upper", 1, texts::upper),
     ("uri.is_valid", 1, uris::is_valid),
     ("uri.parse", 1, uris::parse),
-    ("yaml.marshal", 1, texts::marshal_yaml),
-    ("yaml.unmarshal", 1, texts::unmarshal_yaml),
+    ("yaml.is_valid", 1, documents::is_valid_yaml),
+    ("yaml.marshal", 1, documents::marshal_yaml),
+    ("yaml.unmarshal", 1, documents::unmarshal_yaml),
 ];
 
 /// Functions that version 1 of the language has no more.

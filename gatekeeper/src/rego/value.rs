@@ -50,6 +50,8 @@ enum Numbers {
     Floats,
     /// As Go's JSON encoder writes them.
     Encoded,
+    /// As they are written in the document; `has_long` where some are texts that begin with [`LONG_NUMBER`].
+    Written { has_long: bool },
 }
 
 /// The value of parameters; what is deeper than [`MAX_DEPTH`] is undefined.
@@ -68,6 +70,23 @@ pub fn to_document_value(json: &Json) -> Value {
     convert(json, Numbers::Encoded, 0)
 }
 
+/// What a text begins with that stands for a whole number of a document.
+pub const LONG_NUMBER: char = '\0';
+
+/// The value of a document with its numbers as they are written. `has_long` says that those that JSON trees cannot hold are texts
+/// that begin with [`LONG_NUMBER`].
+pub fn to_written_value(json: &Json, has_long: bool) -> Value {
+    convert(json, Numbers::Written { has_long }, 0)
+}
+
+fn of_text(text: &str, numbers: Numbers) -> Value {
+    let has_long = matches!(numbers, Numbers::Written { has_long: true });
+    match text.strip_prefix(LONG_NUMBER).filter(|_| has_long) {
+        Some(number) => text::number_of(number, f64::INFINITY),
+        None => Value::from(text),
+    }
+}
+
 fn convert(json: &Json, numbers: Numbers, depth: usize) -> Value {
     if depth > MAX_DEPTH {
         return Value::Undefined;
@@ -76,7 +95,7 @@ fn convert(json: &Json, numbers: Numbers, depth: usize) -> Value {
         Json::Null => Value::Null,
         Json::Bool(value) => Value::from(*value),
         Json::Number(number) => of_number(number, numbers),
-        Json::String(text) => Value::from(text.as_str()),
+        Json::String(text) => of_text(text, numbers),
         Json::Array(list) => {
             let list = list.iter().map(|one| convert(one, numbers, depth + 1));
             Value::from(list.collect::<Vec<Value>>())
@@ -99,7 +118,10 @@ fn of_number(number: &Number, numbers: Numbers) -> Value {
     let written = |text: &str| text::number_of(text, float);
     match (numbers, number.as_i64()) {
         (Numbers::Floats, Some(whole)) if whole.abs_diff(0) < SHORT => Value::from(whole),
-        (Numbers::Decoded | Numbers::Encoded, Some(whole)) => Value::from(whole),
+        (Numbers::Decoded | Numbers::Encoded | Numbers::Written { .. }, Some(whole)) => {
+            Value::from(whole)
+        }
+        (Numbers::Written { .. }, None) => number.as_u64().map_or(Value::from(float), Value::from),
         (Numbers::Encoded, None) => match number.as_u64() {
             Some(whole) => Value::from(whole),
             None => written(&reeve_go_compat::json::json_float(float)),

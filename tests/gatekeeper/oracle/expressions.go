@@ -232,6 +232,9 @@ func marshals() []string {
 	for _, one := range []string{
 		"json.marshal(1 / 3)", "json.marshal(0.1 + 0.2)", "json.marshal([1234567 + 0.5])", "json.marshal({1: 2})", "json.marshal({1.5: 2})", "json.marshal({1e3: [2.0]})", "json.marshal({3, 1, 2.5})", `json.marshal({"b": 1.0, "a": "<é\u2028>"})`,
 		`json.marshal({[1, 2.0]: {"x"}})`, "json.marshal(null)", "json.marshal([true, {}, [], set()])", `json.marshal("a\"\\\n\u0001\u007f")`, `json.unmarshal("[1.0, 1e3, 18446744073709551616, 0.1, -0]")`, `json.unmarshal("{\"a\": 1.50}")`, `json.unmarshal("[1e400]")`,
+		`json.unmarshal("{\"1844674407370955161600\": [-1844674407370955161600, \"1844674407370955161600\"]}")`, `json.unmarshal("[\"\\u0000184467440737095516160\"]")`, `json.unmarshal("[\"\\\\\", 184467440737095516160]")`,
+		`json.unmarshal("184467440737095516160.5")`, `json.unmarshal("0184467440737095516160")`, `json.unmarshal("{\"a\": 1, \"a\": 2}")`, `json.is_valid("[1, 2")`, `json.is_valid("")`, `yaml.is_valid("a: [")`, `yaml.is_valid("")`,
+		`json.unmarshal("{\"$serde_json::private::Number\": \"12\"}")`,
 		`yaml.unmarshal("[1.0, 1e3, 18446744073709551616, 0.1, 0x10, 1_000]")`, `yaml.unmarshal("a: 1.50")`,
 		`yaml.marshal({"b": [1, {"c": "x: y"}], "a": "1", "d": null, "e": "two\nlines\n", "f": "yes", "g": true, "h": "1e3"})`, `json.marshal_with_options({"a": [1, {}], "b": "<"}, {"indent": "  "})`, `json.marshal_with_options([1, [2]], {"prefix": ">"})`, `json.marshal_with_options([1], {"pretty": false, "indent": " "})`, `json.marshal_with_options([1, 2], {})`,
 		`json.marshal_with_options([], {"pretty": true})`, `json.marshal_with_options({"a": {}}, {"pretty": true, "prefix": "-", "indent": "+"})`, `json.marshal_with_options([1.5], {"prefix": "", "pretty": true})`, "yaml.marshal([])", "yaml.marshal({})", "yaml.marshal([[1, 2], [], {}])",

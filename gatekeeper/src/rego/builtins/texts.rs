@@ -1,14 +1,9 @@
 //! Functions of texts whose results are otherwise in the engine.
 
-use std::collections::BTreeMap;
-use std::fmt::Write;
-
-use reeve_go_compat::{json, runes};
+use reeve_go_compat::runes;
 use regorus::Value;
 
-use super::{charge, charged, deep_size};
-use crate::rego::text;
-use crate::rego::value::{to_document_value, to_json};
+use super::{charge, charged};
 
 fn mapped(args: &[Value], map: impl Fn(&str) -> String) -> anyhow::Result<Value> {
     let Some(Value::String(text)) = args.first() else {
@@ -40,144 +35,6 @@ pub fn quote_glob(args: &[Value]) -> anyhow::Result<Value> {
         }
         out
     })
-}
-
-/// JSON as Go writes it.
-pub fn marshal(args: &[Value]) -> anyhow::Result<Value> {
-    match args.first() {
-        Some(value) => made(compact(value)?),
-        None => Ok(Value::Undefined),
-    }
-}
-
-/// JSON in lines, with a prefix and an indent, where the options ask for it.
-pub fn marshal_with_options(args: &[Value]) -> anyhow::Result<Value> {
-    let (Some(value), Some(Value::Object(options))) = (args.first(), args.get(1)) else {
-        return Ok(Value::Undefined);
-    };
-    let (mut prefix, mut indent) = ("", "\t");
-    let (mut is_pretty, mut is_implied) = (None, false);
-    for (name, option) in options.iter_sorted() {
-        let Value::String(name) = name else {
-            return Ok(Value::Undefined);
-        };
-        match (&**name, option) {
-            ("prefix", Value::String(text)) => prefix = text,
-            ("indent", Value::String(text)) => indent = text,
-            ("pretty", Value::Bool(pretty)) => is_pretty = Some(*pretty),
-            _ => return Ok(Value::Undefined),
-        }
-        is_implied |= &**name != "pretty";
-    }
-    let json = compact(value)?;
-    if !is_pretty.unwrap_or(is_implied) {
-        return made(json);
-    }
-    let lines = json::indent(json.as_bytes(), prefix, indent, &mut |bytes| {
-        charge(usize::try_from(bytes)?)
-    })?;
-    let lines = String::from_utf8_lossy(&lines);
-    // The library puts the prefix before the first line, too, which Go does not.
-    Ok(Value::from(format!("{prefix}{lines}")))
-}
-
-fn made(text: String) -> anyhow::Result<Value> {
-    charge(text.len())?;
-    Ok(Value::from(text))
-}
-
-/// JSON in one line. Go escapes what HTML would take for its own.
-fn compact(value: &Value) -> anyhow::Result<String> {
-    charge(deep_size(value, &mut 1_000_000))?;
-    let mut json = String::new();
-    encode(value, &mut json)?;
-    let mut out = String::with_capacity(json.len());
-    for rune in json.chars() {
-        match rune {
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' => {
-                write!(out, "\\u{:04x}", u32::from(rune))?;
-            }
-            other => out.push(other),
-        }
-    }
-    Ok(out)
-}
-
-/// JSON with the numbers as they are written. Keys that are no texts are their JSON.
-fn encode(value: &Value, out: &mut String) -> anyhow::Result<()> {
-    match value {
-        Value::Null | Value::Undefined => out.push_str("null"),
-        Value::Bool(value) => write!(out, "{value}")?,
-        Value::Number(_) => out.push_str(&text::of_number(value)),
-        Value::String(text) => out.push_str(&serde_json::to_string(&**text)?),
-        Value::Array(list) => encode_list(list.iter(), out)?,
-        Value::Set(set) => {
-            let mut members: Vec<&Value> = set.iter_sorted().collect();
-            members.sort_by(|one, other| text::compare(one, other));
-            encode_list(members.into_iter(), out)?;
-        }
-        Value::Object(object) => {
-            let mut members = BTreeMap::new();
-            for (key, member) in object.iter_sorted() {
-                let mut name = String::new();
-                match key {
-                    Value::String(text) => name.push_str(text),
-                    other => encode(other, &mut name)?,
-                }
-                members.insert(name, member);
-            }
-            out.push('{');
-            for (index, (name, member)) in members.into_iter().enumerate() {
-                if index > 0 {
-                    out.push(',');
-                }
-                out.push_str(&serde_json::to_string(&name)?);
-                out.push(':');
-                encode(member, out)?;
-            }
-            out.push('}');
-        }
-    }
-    Ok(())
-}
-
-fn encode_list<'a>(
-    members: impl Iterator<Item = &'a Value>,
-    out: &mut String,
-) -> anyhow::Result<()> {
-    out.push('[');
-    for (index, member) in members.enumerate() {
-        if index > 0 {
-            out.push(',');
-        }
-        encode(member, out)?;
-    }
-    out.push(']');
-    Ok(())
-}
-
-/// Documents as kubectl writes them.
-pub fn marshal_yaml(args: &[Value]) -> anyhow::Result<Value> {
-    let Some(value) = args.first() else {
-        return Ok(Value::Undefined);
-    };
-    charge(deep_size(value, &mut 1_000_000))?;
-    let Ok(yaml) = reeve_go_compat::yaml::encode_sigs(&to_json(value)) else {
-        return Ok(Value::Undefined);
-    };
-    charge(yaml.len())?;
-    Ok(Value::from(String::from_utf8_lossy(&yaml).into_owned()))
-}
-
-/// Documents as kubectl reads them: `yes` and `on` are true.
-pub fn unmarshal_yaml(args: &[Value]) -> anyhow::Result<Value> {
-    let Some(Value::String(text)) = args.first() else {
-        return Ok(Value::Undefined);
-    };
-    charge(text.len())?;
-    let document = reeve_go_compat::yaml::decode_sigs_json(text.as_bytes());
-    let document = document.ok().filter(super::super::is_shallow);
-    Ok(document.map_or(Value::Undefined, |document| to_document_value(&document)))
 }
 
 #[allow(clippy::unnecessary_wraps)] // the functions have one signature
