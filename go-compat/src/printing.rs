@@ -16,7 +16,6 @@ pub use float::{
 };
 
 use crate::value::Value;
-pub use printer::Directive;
 use printer::Printer;
 
 /// `fmt.Sprint`: a space between operands when neither is a string.

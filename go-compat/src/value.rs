@@ -24,7 +24,7 @@ pub use frozen::Frozen;
 pub use key::Key;
 pub use list::List;
 pub use map::Map;
-pub use native::Native;
+pub use native::{Directive, Native};
 pub use structs::Struct;
 pub use types::{Element, Kind};
 

@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::rc::Rc;
 
-use reeve_go_compat::printing::{self, Directive};
-use reeve_go_compat::value::{Kind, Native, Value as GoValue};
+use reeve_go_compat::printing;
+use reeve_go_compat::value::{Directive, Kind, Native, Value as GoValue};
 use regorus::Value;
 use regorus_bigint::{BigInt, Sign};
 

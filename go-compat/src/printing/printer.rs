@@ -1,6 +1,7 @@
 //! The text of one call, with the flags, the padding and the limit of its directives.
 
 use crate::runes;
+use crate::value::Directive;
 
 /// The flags of a directive.
 #[derive(Clone, Copy, Debug, Default)]
@@ -15,28 +16,6 @@ pub(super) struct Flags {
     pub(super) plus_v: bool,
     /// `%#v`
     pub(super) sharp_v: bool,
-}
-
-/// A directive as a type that formats itself sees it: Go's `fmt.State` with the verb.
-#[derive(Clone, Copy, Debug)]
-#[allow(clippy::struct_excessive_bools)] // they are the flags of a directive
-pub struct Directive {
-    /// The verb.
-    pub verb: char,
-    /// `+`
-    pub plus: bool,
-    /// `-`
-    pub minus: bool,
-    /// `#`
-    pub sharp: bool,
-    /// A space.
-    pub space: bool,
-    /// `0`
-    pub zero: bool,
-    /// The least number of characters.
-    pub width: Option<usize>,
-    /// What follows the point.
-    pub precision: Option<usize>,
 }
 
 /// Collects formatted text.

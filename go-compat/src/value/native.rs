@@ -2,7 +2,28 @@ use std::any::Any;
 use std::fmt;
 
 use super::Kind;
-use crate::printing::Directive;
+
+/// A directive as a type that formats itself sees it: Go's `fmt.State` with the verb.
+#[derive(Clone, Copy, Debug)]
+#[allow(clippy::struct_excessive_bools)] // they are the flags of a directive
+pub struct Directive {
+    /// The verb.
+    pub verb: char,
+    /// `+`
+    pub plus: bool,
+    /// `-`
+    pub minus: bool,
+    /// `#`
+    pub sharp: bool,
+    /// A space.
+    pub space: bool,
+    /// `0`
+    pub zero: bool,
+    /// The least number of characters.
+    pub width: Option<usize>,
+    /// What follows the point.
+    pub precision: Option<usize>,
+}
 
 /// A Go type with methods that templates can call.
 pub trait Native: fmt::Debug {
