@@ -154,3 +154,17 @@ fn what_could_not_run_in_the_image_is_refused() {
         assert!(refused.contains(about), "{refused}");
     }
 }
+
+#[test]
+fn program_for_another_machine_is_not_profiled_here() {
+    let other = match std::env::consts::ARCH {
+        "x86_64" => Machine::Arm64,
+        _ => Machine::Amd64,
+    };
+    let refused = profile_guided::build(target_of(other)).unwrap_err();
+    let refused = refused.to_string();
+    assert!(
+        refused.contains("does not run on this machine"),
+        "{refused}"
+    );
+}
