@@ -10,11 +10,23 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/open-policy-agent/frameworks/constraint/pkg/client"
 	"github.com/open-policy-agent/frameworks/constraint/pkg/client/reviews"
+	"github.com/open-policy-agent/frameworks/constraint/pkg/types"
 	mutationtypes "github.com/open-policy-agent/gatekeeper/v3/pkg/mutation/types"
 	"github.com/open-policy-agent/gatekeeper/v3/pkg/target"
 	"github.com/open-policy-agent/gatekeeper/v3/pkg/util"
 )
+
+// audit reviews an object as Gatekeeper's audit does.
+func audit(gatekeeper *client.Client, given object) (*types.Responses, error) {
+	reviewed, err := unstructuredOf(given)
+	if err != nil {
+		return nil, err
+	}
+	input := target.AugmentedUnstructured{Object: *reviewed, Source: mutationtypes.SourceTypeOriginal}
+	return gatekeeper.Review(context.Background(), input, reviews.EnforcementPoint(util.AuditEnforcementPoint))
+}
 
 // evaluate reviews the objects of a file, a line of JSON each, by the templates and constraints of another, as the audit does.
 func evaluate(setup, objects string) error {
@@ -34,12 +46,7 @@ func evaluate(setup, objects string) error {
 	}
 	started, violations := time.Now(), 0
 	err = eachLine(objects, func(given object) error {
-		reviewed, err := unstructuredOf(given)
-		if err != nil {
-			return err
-		}
-		input := target.AugmentedUnstructured{Object: *reviewed, Source: mutationtypes.SourceTypeOriginal}
-		responses, err := gatekeeper.Review(context.Background(), input, reviews.EnforcementPoint(util.AuditEnforcementPoint))
+		responses, err := audit(gatekeeper, given)
 		if err != nil {
 			return err
 		}

@@ -2,17 +2,12 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"fmt"
 	"os"
 	"strings"
 
 	"github.com/open-policy-agent/frameworks/constraint/pkg/client"
-	"github.com/open-policy-agent/frameworks/constraint/pkg/client/reviews"
-	mutationtypes "github.com/open-policy-agent/gatekeeper/v3/pkg/mutation/types"
-	"github.com/open-policy-agent/gatekeeper/v3/pkg/target"
-	"github.com/open-policy-agent/gatekeeper/v3/pkg/util"
 )
 
 // numbersObject, numbersParameters and numbersInventory are what the expressions read.
@@ -104,12 +99,7 @@ func (file *numberFile) evaluate(some []expression) error {
 }
 
 func (file *numberFile) review(gatekeeper *client.Client, some []expression) error {
-	given, err := unstructuredOf(file.Object)
-	if err != nil {
-		return err
-	}
-	input := target.AugmentedUnstructured{Object: *given, Source: mutationtypes.SourceTypeOriginal}
-	responses, err := gatekeeper.Review(context.Background(), input, reviews.EnforcementPoint(util.AuditEnforcementPoint))
+	responses, err := audit(gatekeeper, file.Object)
 	if err != nil {
 		return err
 	}
