@@ -42,17 +42,20 @@ const BENCHES: [(&str, &[&str]); 4] = [
     ("reeve-benches-installs", &["--clusters=20", "--idle=2"]),
 ];
 
-/// What the program with counters does by itself: every ready-made policy with its tests, and a fleet.
-const COMMANDS: [&[&str]; 3] = [
-    &["test", "policies"],
-    &["lint", "policies"],
-    &[
+/// What the program with counters does by itself: every ready-made policy with its tests, and a fleet that has them all.
+const COMMANDS: [(&str, &[&str]); 3] = [
+    ("test", &[]),
+    ("lint", &[]),
+    (
         "up",
-        "--clusters=10",
-        "--policies=policies",
-        "--bind-unbound",
-        "--once",
-    ],
+        &[
+            "--clusters=10",
+            "--bind-unbound",
+            "--once",
+            "--wait=evaluated",
+            "--policies",
+        ],
+    ),
 ];
 
 /// Builds the program for `target` by a profile of its own work.
@@ -76,7 +79,7 @@ pub(super) fn build(target: &str) -> Result<PathBuf> {
     let built = super::compile(target, Some(&flag("-Cprofile-generate=", &counts)))?;
     let counting = folder.join("reeve");
     fs::copy(&built, &counting).with_context(|| format!("cannot write {}", counting.display()))?;
-    work(&counting)?;
+    work(&counting, &folder)?;
 
     let profile = folder.join("reeve.profdata");
     let mut merge = Command::new(profdata);
@@ -84,8 +87,8 @@ pub(super) fn build(target: &str) -> Result<PathBuf> {
     super::compile(target, Some(&flag("-Cprofile-use=", &profile)))
 }
 
-/// Lets the program with counters work. It writes them when it ends by itself.
-fn work(counting: &Path) -> Result<()> {
+/// Lets the program with counters work. It writes them when it ends by itself. `folder` is where a fleet leaves its log and kubeconfig.
+fn work(counting: &Path, folder: &Path) -> Result<()> {
     let env = [
         ("REEVE_BIN", counting.as_os_str()),
         ("REEVE_PLANE", OsStr::new("embedded")),
@@ -94,9 +97,11 @@ fn work(counting: &Path) -> Result<()> {
         let command = ["run", "--quiet", "--package", bench, "--"];
         run::cargo_with(&[&command, arguments].concat(), &env)?;
     }
-    for arguments in COMMANDS {
+    let policies = run::root()?.join("policies");
+    for (name, arguments) in COMMANDS {
         let mut command = Command::new(counting);
-        succeed(command.args(arguments).current_dir(run::root()?))?;
+        command.arg(name).args(arguments).arg(&policies);
+        succeed(command.current_dir(folder))?;
     }
     Ok(())
 }
