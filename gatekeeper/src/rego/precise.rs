@@ -239,7 +239,7 @@ impl Precise {
         let divisor = u128::from(other.mantissa);
         let shifted = u128::from(self.mantissa) << 64;
         let quotient = shifted.checked_div(divisor)?;
-        // Three bits more tell on which side of a half the rest is.
+        // Three bits more show on which side of a half the rest is.
         let rest = (shifted - quotient * divisor) << 3;
         let more = rest / divisor;
         Some(Self::rounded(
@@ -338,7 +338,7 @@ impl Precise {
     }
 }
 
-/// How many digits of a number with this exponent need not be looked at; none of one that may end in zeros among the first.
+/// How many digits of a number with this exponent do not matter; none of one that may end in zeros among the first.
 fn surplus_digits(exponent: i64) -> u32 {
     if exponent < 300 {
         return 0;
