@@ -120,8 +120,10 @@ impl Program {
         for (name, text) in modules {
             guard::check_length(text, limits)?;
             let text = interpolation::rewrite(&lexical::without_repeated_imports(text));
-            let text = literals::rewrite(&name, &text, &scan::tokens(&text))?.unwrap_or(text);
-            let tokens = scan::tokens(&text);
+            let scanned = scan::tokens(&text);
+            let plain = literals::rewrite(&name, &text, &scanned)?;
+            let tokens = plain.as_deref().map_or(scanned, scan::tokens);
+            let text = plain.as_deref().unwrap_or(&text);
             guard::check_nesting(&tokens, limits)?;
             if source.version == RegoVersion::V1
                 && let Some(line) = lexical::body_without_if(&tokens)
@@ -131,13 +133,13 @@ impl Program {
                 return Err(CompileError { message });
             }
             if source.version == RegoVersion::V0
-                && let Some(line) = lexical::if_without_import(&text, &tokens)
+                && let Some(line) = lexical::if_without_import(text, &tokens)
             {
                 let error = format!("{name}:{line}: {}", messages::IF_NOT_IMPORTED);
                 let message = messages::invalid_template(messages::errors_occurred(&[error]));
                 return Err(CompileError { message });
             }
-            let text = lexical::rewrite(&text, &tokens);
+            let text = lexical::rewrite(text, &tokens);
             let module = syntax::parse(&name, &text, source.version, limits)?;
             all_facts.push(facts::of_module(&module));
             rewritten.push((name, negation::rewrite(&text, &module)));
