@@ -108,7 +108,15 @@ fn require_installed(target: &str) -> Result<()> {
 
 /// Builds the program, with a flag for the compiler if there is one.
 fn compile(target: &str, flag: Option<&OsStr>) -> Result<PathBuf> {
-    let command = ["build", "--release", "--bin", "reeve", "--target", target];
+    let command = [
+        "build",
+        "--release",
+        "--locked",
+        "--bin",
+        "reeve",
+        "--target",
+        target,
+    ];
     // Unlike in RUSTFLAGS, a space in a path does not end the flag.
     let env = flag.map(|flag| ("CARGO_ENCODED_RUSTFLAGS", flag));
     run::cargo_with(&command, env.as_slice())?;
