@@ -28,11 +28,16 @@ pub(crate) fn cargo(arguments: &[&str]) -> Result<()> {
 /// Like [`cargo`], with more environment.
 pub(crate) fn cargo_with(arguments: &[&str], env: &[(&str, &OsStr)]) -> Result<()> {
     let mut command = cargo_command(arguments)?;
+    let what = format!("cargo {}", arguments.join(" "));
+    succeed(command.envs(env.iter().copied()), &what)
+}
+
+/// Runs a command, its output going where ours goes. Errors call it `what`.
+pub(crate) fn succeed(command: &mut Command, what: &str) -> Result<()> {
     let status = command
-        .envs(env.iter().copied())
         .status()
-        .with_context(|| format!("cannot run cargo {}", arguments.join(" ")))?;
-    ensure!(status.success(), "cargo {} failed", arguments.join(" "));
+        .with_context(|| format!("cannot run {what}"))?;
+    ensure!(status.success(), "{what} failed");
     Ok(())
 }
 

@@ -83,7 +83,8 @@ pub(super) fn build(target: &str) -> Result<PathBuf> {
 
     let profile = folder.join("reeve.profdata");
     let mut merge = Command::new(profdata);
-    succeed(merge.arg("merge").arg("-o").args([&profile, &counts]))?;
+    merge.arg("merge").arg("-o").args([&profile, &counts]);
+    run::succeed(&mut merge, "llvm-profdata merge")?;
     super::compile(target, Some(&flag("-Cprofile-use=", &profile)))
 }
 
@@ -101,25 +102,18 @@ fn work(counting: &Path, folder: &Path) -> Result<()> {
     for (name, arguments) in COMMANDS {
         let mut command = Command::new(counting);
         command.arg(name).args(arguments).arg(&policies);
-        succeed(command.current_dir(folder))?;
+        run::succeed(command.current_dir(folder), &format!("reeve {name}"))?;
     }
     Ok(())
 }
 
 /// The program of the compiler's own LLVM that merges counters; others may not read this compiler's.
 fn profdata() -> Result<PathBuf> {
-    let rustc = |arguments: &[&str]| -> Result<String> {
-        let mut rustc = Command::new("rustc");
-        rustc.args(arguments).current_dir(run::root()?);
-        let output = rustc.output().context("cannot run rustc")?;
-        Ok(String::from_utf8(output.stdout)?)
-    };
-    let version = rustc(&["--version", "--verbose"])?;
-    let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let host = host.context("rustc does not say what it runs on")?;
-    let sysroot = PathBuf::from(rustc(&["--print", "sysroot"])?.trim());
-    let tools = sysroot.join("lib/rustlib").join(host).join("bin");
-    let program = tools.join("llvm-profdata");
+    let mut rustc = Command::new("rustc");
+    rustc.args(["--print", "target-libdir"]);
+    let output = rustc.current_dir(run::root()?).output();
+    let libraries = String::from_utf8(output.context("cannot run rustc")?.stdout)?;
+    let program = Path::new(libraries.trim()).with_file_name("bin/llvm-profdata");
     ensure!(
         program.exists(),
         "there is no {}: `rustup component add llvm-tools`",
@@ -132,12 +126,4 @@ fn flag(name: &str, path: &Path) -> OsString {
     let mut flag = OsString::from(name);
     flag.push(path);
     flag
-}
-
-fn succeed(command: &mut Command) -> Result<()> {
-    let program = command.get_program().display().to_string();
-    let status = command.status();
-    let status = status.with_context(|| format!("cannot run {program}"))?;
-    ensure!(status.success(), "{program} failed: {status}");
-    Ok(())
 }
