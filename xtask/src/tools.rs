@@ -2,7 +2,7 @@
 
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
 use crate::run;
 
@@ -39,12 +39,9 @@ pub(crate) fn check() -> Result<()> {
         let [program, arguments @ ..] = tool.check else {
             continue;
         };
-        let status = Command::new(program)
-            .args(arguments)
-            .current_dir(&root)
-            .status()
-            .with_context(|| format!("cannot run {}", tool.name))?;
-        ensure!(status.success(), "{} failed", tool.check.join(" "));
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(&root);
+        run::succeed(&mut command, &tool.check.join(" "))?;
     }
     Ok(())
 }
