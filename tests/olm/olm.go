@@ -42,11 +42,11 @@ func runOLM(ctx context.Context, args []string) error {
 	}
 	// A scenario is what a cluster does in an hour.
 	config.QPS, config.Burst = 100, 200
-	operator, err := newOLMOperator(ctx, config)
+	manager, err := newLabelManager(config)
 	if err != nil {
 		return err
 	}
-	manager, err := newLabelManager(config)
+	operator, err := newOLMOperator(ctx, config, manager.GetScheme())
 	if err != nil {
 		return err
 	}
@@ -59,9 +59,9 @@ func runOLM(ctx context.Context, args []string) error {
 	return nil
 }
 
-func newOLMOperator(ctx context.Context, config *rest.Config) (*olm.Operator, error) {
+func newOLMOperator(ctx context.Context, config *rest.Config, scheme *runtime.Scheme) (*olm.Operator, error) {
 	// The upstream command sends through it what the controllers create, and so proves that they label it.
-	validating := validatingroundtripper.Wrap(config)
+	validating := validatingroundtripper.Wrap(config, scheme)
 	configClient, err := configclient.NewForConfig(config)
 	if err != nil {
 		return nil, fmt.Errorf("creating the client of OpenShift's configuration: %w", err)

@@ -50,7 +50,7 @@ pub(crate) fn locate() -> Result<Assets> {
     if let Some(folder) = env::var_os("KUBEBUILDER_ASSETS").filter(|folder| !folder.is_empty()) {
         return from_folder(Path::new(&folder));
     }
-    let path = build()?;
+    let path = control_plane()?;
     let program = |role| Program {
         path: path.clone(),
         role: Some(role),
@@ -85,7 +85,8 @@ fn from_folder(folder: &Path) -> Result<Assets> {
     })
 }
 
-fn build() -> Result<PathBuf> {
+/// Our own program, built first when that is needed. It is each program of a control plane, by its first argument.
+pub(crate) fn control_plane() -> Result<PathBuf> {
     let ldflags =
         format!("-X {VERSION}.gitVersion=v1.36.1 -X {VERSION}.gitMajor=1 -X {VERSION}.gitMinor=36");
     GoProgram {

@@ -84,10 +84,9 @@ impl Gatekeeper {
     }
 
     async fn start_with(plane: &Plane, duty: Duty) -> Result<Self> {
-        let binary =
-            tokio::task::spawn_blocking(|| program(&workspace().join("tests/gatekeeper")).locate())
-                .await
-                .context("building Gatekeeper")??;
+        let binary = tokio::task::spawn_blocking(gatekeeper)
+            .await
+            .context("building Gatekeeper")??;
         plane.apply(&gatekeeper_pod()).await?;
         let dir = tempfile::Builder::new().prefix("gatekeeper-").tempdir();
         let dir = dir.context("creating the folder of Gatekeeper")?;
@@ -164,6 +163,11 @@ fn program(folder: &std::path::Path) -> GoProgram<'_> {
         ldflags: "",
         advice: ADVICE,
     }
+}
+
+/// Gatekeeper, built first when that is needed.
+pub(crate) fn gatekeeper() -> Result<PathBuf> {
+    program(&workspace().join("tests/gatekeeper")).locate()
 }
 
 /// The program that evaluates constraints by the libraries of Gatekeeper.

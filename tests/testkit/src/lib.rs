@@ -35,6 +35,7 @@ mod crds;
 mod dump;
 mod fault_proxy;
 mod gatekeeper;
+mod go_programs;
 mod golang;
 mod kubelet;
 mod net;
@@ -62,6 +63,7 @@ pub use gatekeeper::{
     GATEKEEPER_NAMESPACE, Gatekeeper, TEMPLATES_CRD, WEBHOOK, WEBHOOK_CONFIGURATION,
     gatekeeper_crds, gatekeeper_oracle, gatekeeper_pod, install_gatekeeper_crds, templates_crd,
 };
+pub use go_programs::build_go_programs;
 pub use golang::GoProgram;
 pub use kube::api::DynamicObject as Object;
 pub use kubelet::{Kubelet, KubeletOptions};

@@ -64,10 +64,7 @@ struct Catalog {
 impl Olm {
     /// Starts OLM on a plane, with its CRDs and no catalog. Builds it first when that is needed (minutes, once).
     pub async fn start(plane: &Plane) -> Result<Self> {
-        let built = tokio::task::spawn_blocking(|| {
-            let binary = program(&workspace().join("tests/olm")).locate()?;
-            anyhow::Ok((binary, olm_crds()?))
-        });
+        let built = tokio::task::spawn_blocking(|| anyhow::Ok((olm()?, olm_crds()?)));
         let (binary, crds) = built.await.context("building OLM")??;
         try_join_all(crds.iter().map(|crd| install(plane, crd))).await?;
         let port = free_port()?;
@@ -190,6 +187,11 @@ impl Olm {
 fn spawn(binary: &Path, args: &[String]) -> Result<Component> {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     Component::spawn_program(binary, "olm", &args, &[])
+}
+
+/// OLM, built first when that is needed. It is each of its programs, by its first argument.
+pub(crate) fn olm() -> Result<PathBuf> {
+    program(&workspace().join("tests/olm")).locate()
 }
 
 fn program(folder: &Path) -> GoProgram<'_> {

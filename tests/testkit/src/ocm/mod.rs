@@ -46,4 +46,5 @@ mod write;
 pub use addon_manager::AddonManager;
 pub use agents::{ClusterPlanes, KlusterletOptions, WorkAgentKind};
 pub use klusterlet::Klusterlet;
+pub(crate) use ocm_work_agent::work_agent;
 pub use spec_hash::spec_hash;

@@ -1,5 +1,6 @@
 //! Open Cluster Management's own work agent, as a process.
 
+use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,6 +21,18 @@ pub(super) struct OcmWorkAgent {
     component: Mutex<Component>,
 }
 
+/// The program, built first when that is needed.
+pub(crate) fn work_agent() -> Result<PathBuf> {
+    GoProgram {
+        module: &workspace().join("tests/ocm"),
+        name: "work",
+        package: "open-cluster-management.io/ocm/cmd/work",
+        ldflags: "",
+        advice: ADVICE,
+    }
+    .locate()
+}
+
 impl OcmWorkAgent {
     /// Starts it for a cluster, as a user of the hub, a member of the cluster's group. Builds it first when that is
     /// needed (minutes, once).
@@ -29,18 +42,9 @@ impl OcmWorkAgent {
         user: &str,
         group: &str,
     ) -> Result<Self> {
-        let binary = tokio::task::spawn_blocking(|| {
-            GoProgram {
-                module: &workspace().join("tests/ocm"),
-                name: "work",
-                package: "open-cluster-management.io/ocm/cmd/work",
-                ldflags: "",
-                advice: ADVICE,
-            }
-            .locate()
-        })
-        .await
-        .context("building the work agent")??;
+        let binary = tokio::task::spawn_blocking(work_agent)
+            .await
+            .context("building the work agent")??;
         let hub = planes.hub.kubeconfig_for(user, Some(group))?;
         let admin = |plane: &Plane| plane.kubeconfig().display().to_string();
         let address = format!("127.0.0.1:{}", free_port()?);
