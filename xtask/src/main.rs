@@ -42,14 +42,11 @@ enum Task {
     /// List the rules of the behaviour reference that no test cites.
     Rules,
     /// Everything: the check, then all tests, each suite of scenarios on the kind of API server that it is about.
-    Test {
-        /// Only the scenarios, on the embedded server.
-        #[arg(long)]
-        embedded: bool,
-        /// Each suite of scenarios on both kinds of API server, as before a release.
-        #[arg(long, conflicts_with = "embedded")]
-        both: bool,
-    },
+    Test(test::Options),
+    /// Build the programs that tests start and that are written in Go: a control plane, Gatekeeper and others.
+    GoPrograms,
+    /// Tests again and again on a loaded machine: which of them fail sometimes?
+    Flakes(test::FlakeOptions),
     /// The image of all components, as an OCI archive.
     Image(image::Options),
     /// A hub, two clusters, the three components, and a policy that becomes Compliant on both.
@@ -167,16 +164,11 @@ fn main() -> Result<()> {
             println!("all checks passed");
             Ok(())
         }
-        Task::Test { embedded, both } => {
-            if !embedded {
-                run::cargo(&["xtask", "check"])?;
-            }
-            test::run(match (embedded, both) {
-                (true, _) => test::Which::Embedded,
-                (_, true) => test::Which::Both,
-                _ => test::Which::All,
-            })
-        }
+        Task::Test(options) => test::run(&options),
+        Task::GoPrograms => reeve_testkit::build_go_programs(|name, took| {
+            println!("{name}: {:.1} s", took.as_secs_f64());
+        }),
+        Task::Flakes(options) => test::run_flakes(&options),
         Task::Modules => modules::print(),
         Task::Rules => rules::print(),
         Task::Image(options) => image::build(options),

@@ -26,7 +26,7 @@ fn policies(plane: &Plane) -> Api<DynamicObject> {
 
 /// Operators as OLM leaves them, and a policy that enforces each.
 pub(crate) async fn install(plane: &Plane, count: usize) -> Result<()> {
-    let crds = workspace().join("tests/scenarios/tests/operator/olm.yaml");
+    let crds = workspace().join("tests/scenarios/tests/policies/operator/olm.yaml");
     let crds = std::fs::read_to_string(crds).context("reading OLM's kinds")?;
     plane.apply(&crds).await?;
     for (api_version, kind) in [

@@ -147,10 +147,10 @@ async fn plane(name: &'static str) -> Result<Plane> {
     Ok(plane)
 }
 
-/// Applies a CRD of `tests/scenarios/tests/addon/crds`, and waits until its kind is served.
+/// Applies a CRD of `tests/scenarios/tests/agents/addon/crds`, and waits until its kind is served.
 pub async fn install(objects: &Objects, file: &str) -> Result<()> {
     let path = workspace()
-        .join("tests/scenarios/tests/addon/crds")
+        .join("tests/scenarios/tests/agents/addon/crds")
         .join(file);
     let text = std::fs::read_to_string(&path);
     let text = text.with_context(|| format!("reading {}", path.display()))?;

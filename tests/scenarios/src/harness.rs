@@ -13,7 +13,9 @@ use reeve_testkit::{Plane, PlaneOptions, World, WorldOptions};
 use tokio::runtime::{Builder, Runtime};
 use tokio::sync::Mutex;
 
+use crate::failure::Failures;
 use crate::guarded::Guarded;
+use crate::suite::SuiteRun;
 use crate::{Agents, Evaluator, Hub, HubKinds, Hubs, Pair};
 
 /// How many scenarios of waits play at once: they wait far more than they compute.
@@ -38,8 +40,13 @@ pub fn scenario<W>(
 
 /// Runs scenarios on a world of a hub and clusters. A failure prints the policies and events of the
 /// hub and of every cluster, and the ends of the components' logs.
-pub fn run_on_world(options: WorldOptions, scenarios: Vec<Scenario<World>>) -> ExitCode {
+pub fn run_on_world(
+    suite: SuiteRun,
+    options: WorldOptions,
+    scenarios: Vec<Scenario<World>>,
+) -> ExitCode {
     run(
+        suite,
         scenarios,
         World::start(options),
         None,
@@ -48,11 +55,21 @@ pub fn run_on_world(options: WorldOptions, scenarios: Vec<Scenario<World>>) -> E
 }
 
 /// Like [`run_on_world`], for scenarios that stop and start components: they take turns.
-pub fn run_in_turns(options: WorldOptions, scenarios: Vec<Scenario<Mutex<World>>>) -> ExitCode {
+pub fn run_in_turns(
+    suite: SuiteRun,
+    options: WorldOptions,
+    scenarios: Vec<Scenario<Mutex<World>>>,
+) -> ExitCode {
     let start = async { Ok(Mutex::new(World::start(options).await?)) };
-    run(scenarios, start, None, |world: Arc<Mutex<World>>, _| {
-        Box::pin(async move { everything(&*world.lock().await).await })
-    })
+    run(
+        suite,
+        scenarios,
+        start,
+        None,
+        |world: Arc<Mutex<World>>, _| {
+            Box::pin(async move { everything(&*world.lock().await).await })
+        },
+    )
 }
 
 async fn everything(world: &World) -> String {
@@ -71,7 +88,7 @@ async fn everything(world: &World) -> String {
 }
 
 /// Runs scenarios on one control plane with the CRDs and nothing else.
-pub fn run_on_plane(scenarios: Vec<Scenario<Plane>>) -> ExitCode {
+pub fn run_on_plane(suite: SuiteRun, scenarios: Vec<Scenario<Plane>>) -> ExitCode {
     let start = async {
         let plane = Plane::start(PlaneOptions {
             name: "plane",
@@ -81,7 +98,7 @@ pub fn run_on_plane(scenarios: Vec<Scenario<Plane>>) -> ExitCode {
         plane.install_crds().await?;
         Ok(plane)
     };
-    run(scenarios, start, None, |_, _| {
+    run(suite, scenarios, start, None, |_, _| {
         Box::pin(async { String::new() })
     })
 }
@@ -89,8 +106,9 @@ pub fn run_on_plane(scenarios: Vec<Scenario<Plane>>) -> ExitCode {
 /// Runs scenarios on one control plane with the CRDs, those of the tests, and the
 /// `config-policy-controller`. A failure prints what the scenario's own policies and their events are,
 /// and what the controller has logged of them.
-pub fn run_on_evaluator(scenarios: Vec<Scenario<Evaluator>>) -> ExitCode {
+pub fn run_on_evaluator(suite: SuiteRun, scenarios: Vec<Scenario<Evaluator>>) -> ExitCode {
     run(
+        suite,
         scenarios,
         Evaluator::start(),
         Some(SIDE_BY_SIDE),
@@ -99,8 +117,9 @@ pub fn run_on_evaluator(scenarios: Vec<Scenario<Evaluator>>) -> ExitCode {
 }
 
 /// Runs scenarios on two control planes with the CRDs; they start their own controllers.
-pub fn run_on_pair(scenarios: Vec<Scenario<Pair>>) -> ExitCode {
+pub fn run_on_pair(suite: SuiteRun, scenarios: Vec<Scenario<Pair>>) -> ExitCode {
     run(
+        suite,
         scenarios,
         Pair::start(),
         Some(SIDE_BY_SIDE),
@@ -110,8 +129,9 @@ pub fn run_on_pair(scenarios: Vec<Scenario<Pair>>) -> ExitCode {
 
 /// Runs scenarios on a hub with the CRDs and the propagator. A failure prints the scenario's own
 /// policies, bindings, sets and events, and what the propagator has logged of them.
-pub fn run_on_hubs(scenarios: Vec<Scenario<Hubs>>) -> ExitCode {
+pub fn run_on_hubs(suite: SuiteRun, scenarios: Vec<Scenario<Hubs>>) -> ExitCode {
     run(
+        suite,
         scenarios,
         Hubs::start(),
         Some(SIDE_BY_SIDE),
@@ -121,8 +141,9 @@ pub fn run_on_hubs(scenarios: Vec<Scenario<Hubs>>) -> ExitCode {
 
 /// Runs scenarios on a hub and a managed cluster with add-ons. A failure prints the scenario's own policies,
 /// their objects and events, and what the add-ons have logged of them.
-pub fn run_on_agents(scenarios: Vec<Scenario<Agents>>) -> ExitCode {
+pub fn run_on_agents(suite: SuiteRun, scenarios: Vec<Scenario<Agents>>) -> ExitCode {
     run(
+        suite,
         scenarios,
         Agents::start(),
         Some(SIDE_BY_SIDE),
@@ -132,8 +153,9 @@ pub fn run_on_agents(scenarios: Vec<Scenario<Agents>>) -> ExitCode {
 
 /// Like [`run_on_hubs`], on one hub that knows the kinds of automations: few at a time, as some are about what
 /// happens within a blink.
-pub fn run_on_job_hub(scenarios: Vec<Scenario<Hub>>) -> ExitCode {
+pub fn run_on_job_hub(suite: SuiteRun, scenarios: Vec<Scenario<Hub>>) -> ExitCode {
     run(
+        suite,
         scenarios,
         Hub::start("jobs", HubKinds::Jobs),
         Some(FEW),
@@ -143,8 +165,9 @@ pub fn run_on_job_hub(scenarios: Vec<Scenario<Hub>>) -> ExitCode {
 
 /// Runs scenarios on a cluster with Gatekeeper and the addon. A failure prints the scenario's own policies, templates of
 /// constraints and events, and what the addon has logged of them.
-pub fn run_on_guarded(scenarios: Vec<Scenario<Guarded>>) -> ExitCode {
+pub fn run_on_guarded(suite: SuiteRun, scenarios: Vec<Scenario<Guarded>>) -> ExitCode {
     run(
+        suite,
         scenarios,
         Guarded::start(),
         Some(SIDE_BY_SIDE),
@@ -154,40 +177,50 @@ pub fn run_on_guarded(scenarios: Vec<Scenario<Guarded>>) -> ExitCode {
 
 /// Runs scenarios on whatever `start` makes.
 pub fn run_on<W: Send + Sync + 'static>(
+    suite: SuiteRun,
     start: impl Future<Output = Result<W>>,
     scenarios: Vec<Scenario<W>>,
 ) -> ExitCode {
-    run(scenarios, start, None, |_, _| {
+    run(suite, scenarios, start, None, |_, _| {
         Box::pin(async { String::new() })
     })
 }
 
 /// Runs scenarios on whatever `start` makes, as many at once as wait for each other. A failure prints what `dump` publishes.
 pub fn run_beside<W: Send + Sync + 'static>(
+    suite: SuiteRun,
     start: impl Future<Output = Result<W>>,
     dump: Dump<W>,
     scenarios: Vec<Scenario<W>>,
 ) -> ExitCode {
     // All: those that wait for their turn take no time of the others.
     let count = scenarios.len();
-    run(scenarios, start, Some(count), dump)
+    run(suite, scenarios, start, Some(count), dump)
 }
 
 /// Describes the objects and logs of a failed scenario, given by its name.
 pub type Dump<W> = fn(Arc<W>, &'static str) -> BoxFuture<'static, String>;
 
 fn run<W: Send + Sync + 'static>(
+    suite: SuiteRun,
     scenarios: Vec<Scenario<W>>,
     start: impl Future<Output = Result<W>>,
     side_by_side: Option<usize>,
     dump: Dump<W>,
 ) -> ExitCode {
-    let mut arguments = Arguments::from_args();
+    let mut arguments = suite.arguments;
     arguments.test_threads = arguments.test_threads.or(side_by_side);
     let list = |scenario: &Scenario<W>| Trial::test(scenario.name, || Ok(()));
-    if arguments.list {
+    let names_none = !scenarios
+        .iter()
+        .any(|scenario| is_chosen(&arguments, scenario.name));
+    if arguments.list || names_none {
         return libtest_mimic::run(&arguments, scenarios.iter().map(list).collect()).exit_code();
     }
+    let failures = match Failures::of_suite(suite.name) {
+        Ok(failures) => Arc::new(failures),
+        Err(error) => return failed(&error),
+    };
     // Objects may be as deep here as in the components.
     let runtime = Builder::new_multi_thread()
         .enable_all()
@@ -199,17 +232,31 @@ fn run<W: Send + Sync + 'static>(
     };
     let world = match runtime.block_on(start) {
         Ok(world) => Arc::new(world),
-        Err(error) => return failed(&error),
+        Err(error) => {
+            failures.keep();
+            eprintln!("the logs are in {}", failures.folder().display());
+            return failed(&error);
+        }
     };
     let trials = scenarios.into_iter().map(|scenario| {
         let (runtime, world) = (Arc::clone(&runtime), Arc::clone(&world));
+        let failures = Arc::clone(&failures);
         let is_left_out = reeve_testkit::planes_are_embedded() && is_only_real(scenario.name);
         Trial::test(scenario.name, move || {
-            run_scenario(&runtime, world, &scenario, dump)
+            run_scenario(&runtime, world, &scenario, dump, failures)
         })
         .with_ignored_flag(is_left_out)
     });
     libtest_mimic::run(&arguments, trials.collect()).exit_code()
+}
+
+/// Whether the filter of the command line leaves a scenario. A world takes long to start: it is not started for none.
+fn is_chosen(arguments: &Arguments, scenario: &str) -> bool {
+    match &arguments.filter {
+        Some(filter) if arguments.exact => scenario == filter,
+        Some(filter) => scenario.contains(filter.as_str()),
+        None => true,
+    }
 }
 
 /// Scenarios that need more of a cluster than an API server: not played on embedded planes.
@@ -233,19 +280,26 @@ fn run_scenario<W: Send + Sync + 'static>(
     world: Arc<W>,
     scenario: &Scenario<W>,
     dump: Dump<W>,
+    failures: Arc<Failures>,
 ) -> Result<(), Failed> {
-    let (name, outcome) = (scenario.name, (scenario.run_scenario)(Arc::clone(&world)));
+    let name = scenario.name;
+    let running = failures.start(name);
     // Not on this thread: its stack is that of any test.
-    let outcome = runtime.spawn(async move {
-        match outcome.await {
-            Ok(()) => Ok(()),
-            Err(error) => Err(format!("{error:#}\n{}", dump(world, name).await)),
-        }
+    let outcome = runtime.spawn((scenario.run_scenario)(Arc::clone(&world)));
+    let outcome = runtime.block_on(outcome);
+    failures.end(name);
+    let error = match outcome {
+        Ok(Ok(())) => return Ok(()),
+        Ok(Err(error)) => format!("{error:#}"),
+        Err(error) => error.to_string(),
+    };
+    let report = runtime.spawn(async move {
+        let text = format!("{error}\n{}", dump(world, name).await);
+        let folder = failures.write(&running, &text).await;
+        format!("{text}{folder}")
     });
-    match runtime.block_on(outcome) {
-        Ok(outcome) => outcome.map_err(Failed::from),
-        Err(error) => Err(error.to_string().into()),
-    }
+    let report = runtime.block_on(report);
+    Err(report.unwrap_or_else(|error| error.to_string()).into())
 }
 
 fn failed(error: &anyhow::Error) -> ExitCode {

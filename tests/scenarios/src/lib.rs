@@ -4,6 +4,7 @@
 mod addon;
 mod documented_metrics;
 mod evaluator;
+mod failure;
 mod governed;
 pub mod guarded;
 mod harness;
@@ -19,6 +20,7 @@ mod root;
 pub mod script;
 mod site;
 mod subject;
+mod suite;
 mod text;
 mod wait;
 
@@ -40,5 +42,6 @@ pub use reported_status::{Entry, ReportedStatus};
 pub use root::{Root, annotation, errors, label, objects, plain, policy_spec, version, wants};
 pub use site::{Choice, Site, Via, on, refused};
 pub use subject::Subject;
+pub use suite::{Suite, SuiteRun, run_suites};
 pub use text::{indent, spec};
 pub use wait::{steadily, steadily_for, within};

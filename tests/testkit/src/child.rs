@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::{eventually, reaper};
+use crate::{eventually, evidence, reaper};
 
 /// How to start a process; kept, so that it can be started again.
 #[derive(Debug, Clone)]
@@ -26,6 +26,7 @@ pub(crate) struct Launch {
 
 impl Launch {
     pub(crate) fn start(&self) -> Result<Child> {
+        evidence::keep_log(&self.name, &self.log)?;
         let log = File::options().create(true).append(true).open(&self.log);
         let log = log.with_context(|| format!("opening {}", self.log.display()))?;
         let stderr = log.try_clone().context("sharing the log")?;

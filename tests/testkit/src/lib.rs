@@ -33,6 +33,7 @@ mod child;
 mod clients;
 mod crds;
 mod dump;
+pub mod evidence;
 mod fault_proxy;
 mod gatekeeper;
 mod go_programs;

@@ -1,72 +1,87 @@
 //! Runs test programs, some of them at once.
 
 use std::collections::VecDeque;
+use std::fs::{self, File};
 use std::io::Write as _;
-use std::process::Command;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use anyhow::{Context as _, Result, anyhow};
 
 use super::Failures;
-
-/// Programs that run at once. Most wait more than they compute; so many fill two cores.
-const AT_ONCE: usize = 3;
+use super::timings::{Row, Timings};
+use super::usage;
 
 /// A program to run.
 pub(super) struct Job {
     pub title: String,
+    /// The kind of API server that it runs on, if it is a suite of scenarios.
+    pub server: Option<&'static str>,
     pub command: Command,
 }
 
-/// What is left to run.
-#[derive(Default)]
-pub(super) struct Jobs {
-    /// Run one after the other, first to last: a control plane of its own costs each of them much.
-    pub serial: VecDeque<Job>,
-    /// Run several at once.
-    pub parallel: VecDeque<Job>,
+/// The programs of a lane run first to last, a few of them at once.
+pub(super) struct Lane {
+    pub name: &'static str,
+    /// How many run at once. With those of the other lanes they fill two cores: most wait more than they compute.
+    pub at_once: usize,
+    pub jobs: VecDeque<Job>,
+}
+
+impl Lane {
+    pub(super) fn new(name: &'static str, at_once: usize) -> Self {
+        Self {
+            name,
+            at_once,
+            jobs: VecDeque::new(),
+        }
+    }
 }
 
 /// The results of the jobs that have ended.
 struct Finished<'a> {
     passed: bool,
-    count: usize,
-    /// How long they would have taken one after the other.
-    took: Duration,
     failures: &'a mut Failures,
+    timings: &'a mut Timings,
 }
 
-/// Runs all jobs. What failed is added to `failures`; whether nothing did is returned.
-pub(super) fn run(jobs: Jobs, failures: &mut Failures) -> Result<bool> {
-    let begun = Instant::now();
-    let serial = Mutex::new(jobs.serial);
-    let parallel = Mutex::new(jobs.parallel);
+/// Runs the jobs of all lanes, whose outputs go into files in `logs`. What failed is added to `failures`, what each used
+/// to `timings`; whether nothing failed is returned.
+pub(super) fn run(
+    lanes: Vec<Lane>,
+    logs: &Path,
+    failures: &mut Failures,
+    timings: &mut Timings,
+) -> Result<bool> {
+    fs::create_dir_all(logs).with_context(|| format!("creating {}", logs.display()))?;
     let finished = Mutex::new(Finished {
         passed: true,
-        count: 0,
-        took: Duration::ZERO,
         failures,
+        timings,
     });
-    let run_next = |jobs: &Mutex<VecDeque<Job>>| -> Result<bool> {
-        let Some(job) = lock(jobs).pop_front() else {
-            return Ok(false);
-        };
-        run_job(job, &finished)?;
-        Ok(true)
-    };
+    let lanes: Vec<(&str, usize, Mutex<VecDeque<Job>>)> = lanes
+        .into_iter()
+        .map(|lane| (lane.name, lane.at_once, Mutex::new(lane.jobs)))
+        .collect();
     std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..AT_ONCE)
-            .map(|worker| {
-                let (run_next, serial, parallel) = (&run_next, &serial, &parallel);
-                scope.spawn(move || -> Result<()> {
-                    // One worker alone takes what must not run at once.
-                    while worker == 0 && run_next(serial)? {}
-                    while run_next(parallel)? {}
+        let mut workers = Vec::new();
+        for (own, (_, at_once, _)) in lanes.iter().enumerate() {
+            for _ in 0..*at_once {
+                let (lanes, finished) = (&lanes, &finished);
+                workers.push(scope.spawn(move || -> Result<()> {
+                    // A worker whose lane is empty helps the others.
+                    for offset in 0..lanes.len() {
+                        let (name, _, jobs) = &lanes[(own + offset) % lanes.len()];
+                        while let Some(job) = next(jobs) {
+                            run_job(job, name, logs, finished)?;
+                        }
+                    }
                     Ok(())
-                })
-            })
-            .collect();
+                }));
+            }
+        }
         let ended: Vec<_> = workers
             .into_iter()
             .map(std::thread::ScopedJoinHandle::join)
@@ -75,45 +90,74 @@ pub(super) fn run(jobs: Jobs, failures: &mut Failures) -> Result<bool> {
             .into_iter()
             .try_for_each(|worker| worker.unwrap_or_else(|_| Err(anyhow!("a worker panicked"))))
     })?;
-    let finished = lock(&finished);
-    println!(
-        "\n{} programs in {:.0} s, one after the other {:.0} s",
-        finished.count,
-        begun.elapsed().as_secs_f64(),
-        finished.took.as_secs_f64()
-    );
-    Ok(finished.passed)
+    Ok(lock(&finished).passed)
 }
 
-fn run_job(mut job: Job, finished: &Mutex<Finished<'_>>) -> Result<()> {
+fn next(jobs: &Mutex<VecDeque<Job>>) -> Option<Job> {
+    lock(jobs).pop_front()
+}
+
+fn run_job(
+    mut job: Job,
+    lane: &'static str,
+    logs: &Path,
+    finished: &Mutex<Finished<'_>>,
+) -> Result<()> {
     println!("     Running {}", job.title);
+    // Files and not pipes: a program that outlives its parent cannot hold up the test, and the log stays.
+    let log = log_file(logs, &job.title);
+    let output = File::create(&log).with_context(|| format!("creating {}", log.display()))?;
+    let errors = output.try_clone().context("sharing the log")?;
     let started = Instant::now();
-    let output = job.command.output();
-    let output = output.with_context(|| format!("cannot run {}", job.title))?;
-    let took = started.elapsed();
+    let mut child = job
+        .command
+        .stdin(Stdio::null())
+        .stdout(output)
+        .stderr(errors)
+        .spawn()
+        .with_context(|| format!("cannot run {}", job.title))?;
+    let (status, used) = usage::wait(&mut child, started)?;
+    let printed = fs::read(&log).with_context(|| format!("reading {}", log.display()))?;
+    let printed = String::from_utf8_lossy(&printed);
     let mut finished = lock(finished);
-    let printed = String::from_utf8_lossy(&output.stdout);
-    let mut out = std::io::stdout().lock();
     // A reader that has closed the pipe wants the exit code at least.
     let _ = writeln!(
-        out,
+        std::io::stdout().lock(),
         "\n     Finished {} in {:.1} s\n{printed}",
         job.title,
-        took.as_secs_f64()
+        used.elapsed.as_secs_f64()
     );
-    let _ = out.write_all(&output.stderr);
     printed
         .lines()
         .for_each(|line| finished.failures.take(line));
-    finished.count += 1;
-    finished.took += took;
-    if !output.status.success() {
+    if !status.success() {
         finished.passed = false;
         finished
             .failures
-            .add(format!("{} ended with {}", job.title, output.status));
+            .add(format!("{} ended with {status}", job.title));
     }
+    finished.timings.add(Row {
+        title: job.title,
+        server: job.server,
+        lane,
+        used,
+    });
     Ok(())
+}
+
+/// The file of the output of a program.
+pub(super) fn log_file(logs: &Path, title: &str) -> PathBuf {
+    let name: String = title
+        .chars()
+        .map(|letter| {
+            if letter.is_alphanumeric() || letter == '_' {
+                letter
+            } else {
+                '-'
+            }
+        })
+        .collect();
+    logs.join(format!("{name}.log"))
 }
 
 /// A worker that panicked while it held the lock has printed why.

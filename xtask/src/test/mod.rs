@@ -1,26 +1,57 @@
 //! The whole test, and at its end what failed: a log is read from its end, and may have lost its beginning.
 
+mod failures;
+mod flakes;
+mod go_build;
 mod jobs;
 mod programs;
 mod scenarios;
+mod selection;
+mod suites;
+mod timings;
+mod usage;
 
+use std::fs;
 use std::io::Write as _;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Instant;
 
-use anyhow::{Result, ensure};
+use anyhow::{Context as _, Result, ensure};
+use clap::Args;
 
 use crate::run;
-use jobs::{Job, Jobs};
+use failures::Failures;
+pub(crate) use flakes::{Options as FlakeOptions, run as run_flakes};
+use go_build::GoBuild;
+use jobs::{Job, Lane};
 use programs::{Built, Program};
 use scenarios::Choice;
+use selection::Selection;
+use timings::{COMMANDS, Row, Timings};
 
-/// How many lines are repeated of each failed test: its panic is among the first, a controller's log may follow.
-const MOST_LINES: usize = 40;
-/// How many characters are repeated of a line.
-const MOST_CHARACTERS: usize = 600;
+/// What `cargo xtask test` runs.
+#[derive(Args)]
+pub(crate) struct Options {
+    /// Only these suites of scenarios and packages, without the check: `hub`, `policy-generator`.
+    names: Vec<String>,
+    /// Only the scenarios, each suite that can on the API server in memory.
+    #[arg(long)]
+    embedded: bool,
+    /// Each suite of scenarios on both kinds of API server, as before a release.
+    #[arg(long, conflicts_with = "embedded")]
+    both: bool,
+    /// Only the tests of what depends on the files that differ from this commit, without the check.
+    #[arg(long, value_name = "COMMIT", num_args = 0..=1, default_missing_value = "main", conflicts_with = "names")]
+    changed: Option<String>,
+    /// Write the table of seconds, processor time and memory to this file, too.
+    #[arg(long, value_name = "FILE")]
+    timings: Option<PathBuf>,
+}
 
 /// Which tests are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Which {
+enum Which {
     /// All, each suite of scenarios on its kind of API server.
     All,
     /// All, each suite of scenarios on both kinds of API server.
@@ -29,123 +60,103 @@ pub(crate) enum Which {
     Embedded,
 }
 
-/// Runs tests. What failed is printed again at the end.
-pub(crate) fn run(which: Which) -> Result<()> {
-    let (units, choice) = match which {
+/// Runs tests. What failed is printed again at the end, after what each program used.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    let which = match (options.embedded, options.both) {
+        (true, _) => Which::Embedded,
+        (_, true) => Which::Both,
+        _ => Which::All,
+    };
+    let selection = match (&options.changed, &options.names[..]) {
+        (Some(commit), _) => Selection::changed_since(commit)?,
+        (None, []) => Selection::All,
+        (None, names) => Selection::named(names)?,
+    };
+    let mut timings = Timings::start();
+    let mut failures = Failures::default();
+    let folder = run::target()?.join("test");
+    fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
+    let is_whole = selection.is_all() && which != Which::Embedded;
+    // Go compiles while cargo waits for one crate.
+    let go = is_whole.then(|| GoBuild::start(&folder)).transpose()?;
+    if is_whole {
+        let check = run::cargo_command(&["xtask", "check"])?;
+        run_first("cargo xtask check", check, &mut timings)?;
+    }
+    let built = Built::new(&mut timings)?;
+    let lanes = lanes(which, &selection, &built)?;
+    let mut passed = jobs::run(lanes, &folder, &mut failures, &mut timings)?;
+    if let Some(go) = go {
+        passed &= go.finish(&mut failures, &mut timings)?;
+    }
+    let mut out = std::io::stdout().lock();
+    let table = timings.table();
+    // A reader that has closed the pipe wants the exit code at least.
+    let _ = writeln!(out, "\n{table}");
+    if let Some(file) = &options.timings {
+        fs::write(file, &table).with_context(|| format!("writing {}", file.display()))?;
+    }
+    let _ = write!(out, "{failures}");
+    ensure!(passed, "tests failed");
+    Ok(())
+}
+
+/// What is run, in lanes.
+fn lanes(which: Which, selection: &Selection, built: &Built) -> Result<Vec<Lane>> {
+    let (with_crates, choice) = match which {
         Which::All => (true, Choice::Own),
         Which::Both => (true, Choice::Both),
         Which::Embedded => (false, Choice::Embedded),
     };
-    let built = Built::new()?;
-    let mut jobs = Jobs::default();
-    if units {
-        add_tests_of_crates(&built, &mut jobs)?;
+    let mut real = Lane::new("real servers", 2);
+    let mut others = Lane::new("others", 2);
+    if with_crates {
+        add_tests_of_crates(selection, built, &mut others)?;
     }
-    scenarios::add(choice, &built, &mut jobs)?;
-    let mut failures = Failures::default();
-    let passed = jobs::run(jobs, &mut failures)?;
-    let mut out = std::io::stdout().lock();
-    for part in &failures.parts {
-        // A reader that has closed the pipe wants the exit code at least.
-        let _ = writeln!(out, "\n==== failed ====\n{}", part.join("\n"));
-    }
-    ensure!(passed, "tests failed");
+    scenarios::add(choice, selection, built, &mut real, &mut others)?;
+    Ok(vec![real, others])
+}
+
+/// Runs a command before all programs, its output going where ours goes.
+fn run_first(title: &str, mut command: Command, timings: &mut Timings) -> Result<()> {
+    let started = Instant::now();
+    let child = command.spawn();
+    let mut child = child.with_context(|| format!("cannot run {title}"))?;
+    let (status, used) = usage::wait(&mut child, started)?;
+    timings.add(Row {
+        title: title.to_owned(),
+        server: None,
+        lane: COMMANDS,
+        used,
+    });
+    ensure!(status.success(), "{title} failed");
     Ok(())
 }
 
 /// Adds all tests but the scenarios: those of the modules, of the docs, and of each package. Where they need an API
 /// server, it is a real one.
-fn add_tests_of_crates(built: &Built, jobs: &mut Jobs) -> Result<()> {
+fn add_tests_of_crates(selection: &Selection, built: &Built, lane: &mut Lane) -> Result<()> {
     let job = |program: &Program| Job {
         title: program.title(),
+        server: None,
         command: built.command(program),
     };
     let others = || {
         built
             .programs
             .iter()
-            .filter(|program| !scenarios::is_suite(program))
+            .filter(|program| !scenarios::has_suites(program) && selection.has_program(program))
     };
-    jobs.parallel
+    lane.jobs
         .extend(others().filter(|program| !program.is_integration).map(job));
-    jobs.parallel.push_back(Job {
-        title: "examples in the docs".to_owned(),
-        command: run::cargo_command(&["test", "--workspace", "--doc", "--no-fail-fast"])?,
-    });
-    jobs.parallel
+    if selection.is_all() {
+        lane.jobs.push_back(Job {
+            title: "examples in the docs".to_owned(),
+            server: None,
+            command: run::cargo_command(&["test", "--workspace", "--doc", "--no-fail-fast"])?,
+        });
+    }
+    lane.jobs
         .extend(others().filter(|program| program.is_integration).map(job));
     Ok(())
-}
-
-/// What test programs print between `failures:` and their result.
-#[derive(Default)]
-struct Failures {
-    parts: Vec<Vec<String>>,
-    inside: bool,
-    /// How many lines of the failed test have come.
-    lines: usize,
-}
-
-impl Failures {
-    fn add(&mut self, line: String) {
-        self.parts.push(vec![line]);
-    }
-
-    fn take(&mut self, line: &str) {
-        if line == "failures:" && !self.inside {
-            self.inside = true;
-            self.parts.push(Vec::new());
-        }
-        if !self.inside {
-            return;
-        }
-        if let Some(part) = self.parts.last_mut() {
-            let ended = line.starts_with("test result:");
-            if line.starts_with("---- ") || line == "failures:" {
-                self.lines = 0;
-            }
-            if self.lines < MOST_LINES || ended {
-                part.push(line.chars().take(MOST_CHARACTERS).collect());
-            }
-            self.lines += 1;
-            self.inside = !ended;
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn each_failed_test_is_printed_to_its_measure() {
-        let mut failures = Failures::default();
-        let long = "log\n".repeat(500);
-        let printed = format!(
-            "failures:\n\n---- a ----\n{}\n{long}\n---- b ----\npanicked at b\n{long}\nfailures:\n    a\n    b\n\n\
-             test result: FAILED.",
-            "x".repeat(5_000)
-        );
-        printed.lines().for_each(|line| failures.take(line));
-        let part = &failures.parts[0];
-        assert!(part.len() < 3 * MOST_LINES, "{}", part.len());
-        assert!(part.iter().all(|line| line.len() <= MOST_CHARACTERS));
-        for line in ["panicked at b", "    a", "    b", "test result: FAILED."] {
-            assert!(part.contains(&line.to_owned()), "{line}");
-        }
-    }
-
-    #[test]
-    fn failures_are_printed_again() {
-        let mut failures = Failures::default();
-        let printed = "test a ... ok\ntest b ... FAILED\n\nfailures:\n\n---- b ----\nbroken\n\nfailures:\n    b\n\n\
-                       test result: FAILED. 1 passed\ntest c ... ok\ntest result: ok.";
-        printed.lines().for_each(|line| failures.take(line));
-        assert_eq!(failures.parts.len(), 1);
-        assert!(failures.parts[0].contains(&"broken".to_owned()));
-        assert_eq!(
-            failures.parts[0].last().unwrap(),
-            "test result: FAILED. 1 passed"
-        );
-    }
 }

@@ -1,13 +1,16 @@
 //! The test programs of the workspace, built at once: building some of them alone would give their dependencies other
 //! features, and build much of the workspace again.
 
-use std::io::BufReader;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, anyhow, ensure};
 use cargo_metadata::{Artifact, Message};
 
+use super::timings::{COMMANDS, Row, Timings};
+use super::usage;
 use crate::run;
 
 const BUILD: [&str; 4] = [
@@ -25,6 +28,8 @@ const STARTED: [(&str, &str); 2] = [("reeve", "REEVE_BIN"), ("reeve-pod", "REEVE
 pub(super) struct Program {
     /// The name of its target.
     pub name: String,
+    /// The name of its package.
+    pub package: String,
     /// The folder of its package, where cargo runs it.
     pub folder: PathBuf,
     /// Whether it is in the folder `tests` of its package.
@@ -37,31 +42,49 @@ pub(super) struct Program {
 pub(super) struct Built {
     pub programs: Vec<Program>,
     started: Vec<(&'static str, PathBuf)>,
+    /// This program, for the tests of what it makes.
+    xtask: PathBuf,
 }
 
 impl Built {
     /// Builds all test programs.
-    pub(super) fn new() -> Result<Self> {
+    pub(super) fn new(timings: &mut Timings) -> Result<Self> {
+        let started = Instant::now();
         let mut child = run::cargo_command(&BUILD)?
             .stdout(Stdio::piped())
             .spawn()
             .context("cannot run cargo test")?;
         let output = child.stdout.take().context("cargo test has no output")?;
+        let reader = std::thread::spawn(move || Self::read(BufReader::new(output)));
+        let (status, used) = usage::wait(&mut child, started)?;
+        let built = reader.join();
+        timings.add(Row {
+            title: "building all test programs".to_owned(),
+            server: None,
+            lane: COMMANDS,
+            used,
+        });
+        ensure!(status.success(), "cargo {} failed", BUILD.join(" "));
+        let mut built =
+            built.unwrap_or_else(|_| Err(anyhow!("reading what cargo prints panicked")))?;
+        built.xtask = std::env::current_exe().context("where is this program?")?;
+        let (count, all) = (built.started.len(), STARTED.len());
+        ensure!(
+            count == all,
+            "{count} of the {all} programs that tests start were built"
+        );
+        Ok(built)
+    }
+
+    fn read(messages: impl BufRead) -> Result<Self> {
         let mut built = Self::default();
-        for message in Message::parse_stream(BufReader::new(output)) {
+        for message in Message::parse_stream(messages) {
             if let Message::CompilerArtifact(artifact) =
                 message.context("reading what cargo prints")?
             {
                 built.add(artifact)?;
             }
         }
-        let status = child.wait().context("waiting for cargo test")?;
-        ensure!(status.success(), "cargo {} failed", BUILD.join(" "));
-        let (count, all) = (built.started.len(), STARTED.len());
-        ensure!(
-            count == all,
-            "{count} of the {all} programs that tests start were built"
-        );
         Ok(built)
     }
 
@@ -77,7 +100,9 @@ impl Built {
             return Ok(());
         }
         let folder = artifact.manifest_path.parent();
+        let package = artifact.package_id.repr;
         self.programs.push(Program {
+            package: package_name(&package).to_owned(),
             is_integration: artifact.target.is_test(),
             name: artifact.target.name,
             folder: folder.context("a manifest in no folder")?.into(),
@@ -91,6 +116,7 @@ impl Built {
         let mut command = Command::new(&program.path);
         command
             .envs(self.started.iter().map(|(variable, path)| (variable, path)))
+            .env("REEVE_XTASK_BIN", &self.xtask)
             .current_dir(&program.folder)
             .stdin(Stdio::null());
         command
@@ -103,5 +129,29 @@ impl Program {
         let folder = self.folder.file_name().map(Path::new);
         let folder = folder.unwrap_or(&self.folder).display();
         format!("{folder}: {}", self.name)
+    }
+}
+
+/// The name in a package's id: `path+file:///reeve/api#reeve-api@0.1.0`, or `…/xtask#0.1.0` where the folder has the name.
+fn package_name(id: &str) -> &str {
+    let (url, fragment) = id.rsplit_once('#').unwrap_or((id, ""));
+    match fragment.split_once('@') {
+        Some((name, _)) => name,
+        None => url.rsplit('/').next().unwrap_or(url),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_a_package_is_read_from_its_id() {
+        for (id, name) in [
+            ("path+file:///reeve/api#reeve-api@0.1.0", "reeve-api"),
+            ("path+file:///reeve/xtask#0.1.0", "xtask"),
+        ] {
+            assert_eq!(package_name(id), name);
+        }
     }
 }

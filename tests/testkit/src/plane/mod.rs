@@ -20,7 +20,7 @@ use crate::audit::AuditLog;
 use crate::child::Child;
 use crate::net::free_ports;
 use crate::pki::Pki;
-use crate::{Objects, dump, install_crds};
+use crate::{Objects, dump, evidence, install_crds};
 
 /// Names what planes are: `embedded`, or else real ones.
 const VARIABLE: &str = "REEVE_PLANE";
@@ -66,6 +66,7 @@ pub struct Plane {
     // Dropped before the folder that it works in.
     backend: Backend,
     objects: Objects,
+    _registration: evidence::Registration,
     audit: Option<AuditLog>,
     options: PlaneOptions,
     site: Site,
@@ -189,9 +190,11 @@ impl Plane {
             }
             Backend::Processes(Box::new(processes))
         };
+        let objects = Objects::new(site.admin().await?);
         Ok(Self {
             backend,
-            objects: Objects::new(site.admin().await?),
+            _registration: evidence::Registration::new(options.name, objects.client()),
+            objects,
             audit: audit.map(AuditLog::new),
             options: options.clone(),
             site,

@@ -1,0 +1,17 @@
+//! The commands of `reeve`, called as users call them.
+
+mod authoring_clusters;
+mod cases;
+mod data_dir;
+mod deep_policy;
+mod docs;
+mod doctor;
+mod dryrun;
+mod explain;
+mod formats;
+mod lint;
+mod persistence;
+mod resolve;
+mod test;
+mod up;
+mod watch;
