@@ -17,7 +17,8 @@ pub(crate) async fn all(site: &Site) -> Result<()> {
         lifecycle(site),
         sharing(site),
         strategies(site),
-        dropping(site)
+        dropping(site),
+        refused(site)
     )?;
     Ok(())
 }
@@ -207,5 +208,42 @@ async fn dropping(site: &Site) -> Result<()> {
         why.contains("nowhere") && why.contains("not found"),
         "{why}"
     );
+    Ok(())
+}
+
+/// An object that cannot be written stays: only what no manifest names is deleted.
+async fn refused(site: &Site) -> Result<()> {
+    let immutable = |tea: &str| {
+        let mut map = map("default", "fixed", tea);
+        map["immutable"] = json!(true);
+        map
+    };
+    let apply = async |tea: &str| {
+        let work = work("refused", &[immutable(tea)], json!({}));
+        site.hub.apply(&work).await
+    };
+    apply("1").await?;
+    until(&site.hub, WORK, EAST, "refused", settled).await?;
+    let get = async || {
+        site.managed
+            .get(MAP.0, MAP.1, Some("default"), "fixed")
+            .await
+    };
+    let before = get().await?.and_then(|map| map.metadata.uid);
+    apply("2").await?;
+    until(&site.hub, WORK, EAST, "refused", |work| {
+        condition(work, "Applied")["reason"] == "AppliedManifestWorkFailed"
+    })
+    .await?;
+    let after = get().await?.and_then(|map| map.metadata.uid);
+    ensure!(
+        before.is_some() && before == after,
+        "{before:?} is {after:?}"
+    );
+    // Deleting and creating it again would have been another way to apply it.
+    apply("1").await?;
+    until(&site.hub, WORK, EAST, "refused", settled).await?;
+    let after = get().await?.and_then(|map| map.metadata.uid);
+    ensure!(before == after, "{before:?} is {after:?}");
     Ok(())
 }

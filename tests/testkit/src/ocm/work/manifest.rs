@@ -15,6 +15,16 @@ pub(super) struct Resource {
     pub(super) name: String,
 }
 
+impl Resource {
+    /// Whether both name one object, in whatever version of its kind.
+    pub(super) fn is_same_object(&self, other: &Self) -> bool {
+        self.group == other.group
+            && self.plural == other.plural
+            && self.namespace == other.namespace
+            && self.name == other.name
+    }
+}
+
 /// The options of a work that concern its manifests.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", default)]

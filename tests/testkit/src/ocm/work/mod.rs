@@ -132,8 +132,7 @@ impl Known {
                 journal.record(format!("the work {name}: {error}"));
             }
         }
-        let made = self.outcomes.iter().filter_map(Outcome::made).collect();
-        again |= record.replace(&agents.managed, made).await?;
+        again |= record.replace(&agents.managed, &self.outcomes).await?;
         self.generation = work.metadata.generation;
         let pause = if again {
             RETRY_INTERVAL

@@ -10,6 +10,7 @@ use super::super::agents::Agents;
 use super::super::names::APPLIED_WORK;
 use super::super::spec_hash::hex_digest;
 use super::super::write;
+use super::apply::Outcome;
 use super::manifest::{Resource, Settings};
 use super::release::{Released, release};
 use crate::Objects;
@@ -58,27 +59,29 @@ impl Record {
         self.0.metadata.uid.as_deref().unwrap_or_default()
     }
 
-    /// Records these objects and deletes those that are no longer among them. Returns whether some of
-    /// the latter still exist.
+    /// Records the objects of the manifests and deletes those that no manifest names any more. One that could not be
+    /// written stays recorded. Returns whether some of the deleted ones still exist.
     pub(super) async fn replace(
         &mut self,
         objects: &Objects,
-        applied: Vec<(Resource, String)>,
+        outcomes: &[Outcome],
     ) -> Result<bool> {
-        let same = |one: &Resource, other: &Resource| {
-            (&one.group, &one.plural, &one.namespace, &one.name)
-                == (&other.group, &other.plural, &other.namespace, &other.name)
-        };
-        let mut kept = applied.clone();
+        let mut kept: Vec<_> = outcomes.iter().filter_map(Outcome::made).collect();
+        let mut pending = false;
         for (resource, uid) in self.resources() {
-            if applied.iter().any(|(now, _)| same(now, &resource)) {
+            if kept.iter().any(|(made, _)| made.is_same_object(&resource)) {
                 continue;
             }
-            if release(objects, &resource, &uid, self.uid()).await? == Released::Pending {
+            let mut named = outcomes
+                .iter()
+                .filter_map(|outcome| outcome.resource.as_ref());
+            if named.any(|named| named.is_same_object(&resource)) {
                 kept.push((resource, uid));
+            } else if release(objects, &resource, &uid, self.uid()).await? == Released::Pending {
+                kept.push((resource, uid));
+                pending = true;
             }
         }
-        let pending = kept.len() > applied.len();
         let kept: Vec<Value> = kept.iter().map(to_json).collect();
         let patch = json!({ "appliedResources": kept });
         write::status(objects, APPLIED_WORK, &self.0, &patch).await?;
