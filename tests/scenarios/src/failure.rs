@@ -15,6 +15,9 @@ use reeve_testkit::{evidence, workspace};
 /// Names the folder of the folders of all suites.
 const VARIABLE: &str = "REEVE_FAILURES";
 
+/// How many of the slowest scenarios are printed.
+const SLOWEST: usize = 5;
+
 /// The failures of one run of a suite.
 pub(crate) struct Failures {
     folder: PathBuf,
@@ -126,6 +129,19 @@ impl Failures {
             }
         }
         text
+    }
+
+    /// Prints the scenarios that took longest, with their seconds.
+    pub(crate) fn print_slowest(&self) {
+        let scenarios = self.scenarios.lock();
+        let mut ended: Vec<_> = scenarios
+            .iter()
+            .filter_map(|timing| Some((timing.ended?.duration_since(timing.started), timing.name)))
+            .collect();
+        ended.sort_unstable();
+        for (took, name) in ended.iter().rev().take(SLOWEST) {
+            println!("{:7.1} s  {name}", took.as_secs_f64());
+        }
     }
 
     /// Keeps the logs of this run when it ends.

@@ -247,7 +247,9 @@ fn run<W: Send + Sync + 'static>(
         })
         .with_ignored_flag(is_left_out)
     });
-    libtest_mimic::run(&arguments, trials.collect()).exit_code()
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    failures.print_slowest();
+    conclusion.exit_code()
 }
 
 /// Whether the filter of the command line leaves a scenario. A world takes long to start: it is not started for none.

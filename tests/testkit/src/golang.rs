@@ -109,6 +109,8 @@ impl GoProgram<'_> {
         let output: Output = match Command::new("go")
             .current_dir(self.module)
             .env("GOWORK", workspace)
+            // The compiler runs once per package and ends: collecting its garbage is a waste of processor time.
+            .env("GOGC", "400")
             .args(args)
             .output()
         {

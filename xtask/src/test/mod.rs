@@ -2,7 +2,6 @@
 
 mod failures;
 mod flakes;
-mod go_build;
 mod jobs;
 mod programs;
 mod scenarios;
@@ -23,7 +22,6 @@ use clap::Args;
 use crate::run;
 use failures::Failures;
 pub(crate) use flakes::{Options as FlakeOptions, run as run_flakes};
-use go_build::GoBuild;
 use jobs::{Job, Lane};
 use programs::{Built, Program};
 use scenarios::Choice;
@@ -75,20 +73,18 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut timings = Timings::start();
     let mut failures = Failures::default();
     let folder = run::target()?.join("test");
-    fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
     let is_whole = selection.is_all() && which != Which::Embedded;
-    // Go compiles while cargo waits for one crate.
-    let go = is_whole.then(|| GoBuild::start(&folder)).transpose()?;
     if is_whole {
         let check = run::cargo_command(&["xtask", "check"])?;
         run_first("cargo xtask check", check, &mut timings)?;
     }
     let built = Built::new(&mut timings)?;
-    let lanes = lanes(which, &selection, &built)?;
-    let mut passed = jobs::run(lanes, &folder, &mut failures, &mut timings)?;
-    if let Some(go) = go {
-        passed &= go.finish(&mut failures, &mut timings)?;
+    let (mut real, others) = lanes(which, &selection, &built)?;
+    if is_whole {
+        real.first = Some(go_programs()?);
     }
+    let lanes = vec![real, others];
+    let passed = jobs::run(lanes, &folder, &mut failures, &mut timings)?;
     let mut out = std::io::stdout().lock();
     let table = timings.table();
     // A reader that has closed the pipe wants the exit code at least.
@@ -101,8 +97,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What is run, in lanes.
-fn lanes(which: Which, selection: &Selection, built: &Built) -> Result<Vec<Lane>> {
+/// What is run: with real API servers, and without.
+fn lanes(which: Which, selection: &Selection, built: &Built) -> Result<(Lane, Lane)> {
     let (with_crates, choice) = match which {
         Which::All => (true, Choice::Own),
         Which::Both => (true, Choice::Both),
@@ -111,10 +107,13 @@ fn lanes(which: Which, selection: &Selection, built: &Built) -> Result<Vec<Lane>
     let mut real = Lane::new("real servers", 2);
     let mut others = Lane::new("others", 2);
     if with_crates {
-        add_tests_of_crates(selection, built, &mut others)?;
+        add_unit_tests(selection, built, &mut others)?;
     }
     scenarios::add(choice, selection, built, &mut real, &mut others)?;
-    Ok(vec![real, others])
+    if with_crates {
+        add_integration_tests(selection, built, &mut real, &mut others);
+    }
+    Ok((real, others))
 }
 
 /// Runs a command before all programs, its output going where ours goes.
@@ -133,22 +132,33 @@ fn run_first(title: &str, mut command: Command, timings: &mut Timings) -> Result
     Ok(())
 }
 
-/// Adds all tests but the scenarios: those of the modules, of the docs, and of each package. Where they need an API
-/// server, it is a real one.
-fn add_tests_of_crates(selection: &Selection, built: &Built, lane: &mut Lane) -> Result<()> {
-    let job = |program: &Program| Job {
-        title: program.title(),
+/// Builds everything that is written in Go, so that no test waits for it and no library is compiled twice at once.
+fn go_programs() -> Result<Job> {
+    let mut command = Command::new(std::env::current_exe().context("where is this program?")?);
+    command.arg("go-programs");
+    Ok(Job {
+        title: "cargo xtask go-programs".to_owned(),
         server: None,
-        command: built.command(program),
-    };
-    let others = || {
-        built
-            .programs
-            .iter()
-            .filter(|program| !scenarios::has_suites(program) && selection.has_program(program))
-    };
+        command,
+    })
+}
+
+/// The packages whose integration tests start real API servers.
+const WITH_REAL_SERVERS: [&str; 4] = [
+    "reeve-conformance",
+    "reeve-demo",
+    "reeve-fleet",
+    "reeve-testkit",
+];
+
+/// Adds the tests of the modules and of the docs.
+fn add_unit_tests(selection: &Selection, built: &Built, lane: &mut Lane) -> Result<()> {
+    let programs = built
+        .programs
+        .iter()
+        .filter(|program| !program.is_integration && selection.has_program(program));
     lane.jobs
-        .extend(others().filter(|program| !program.is_integration).map(job));
+        .extend(programs.map(|program| job(built, program)));
     if selection.is_all() {
         lane.jobs.push_back(Job {
             title: "examples in the docs".to_owned(),
@@ -156,7 +166,29 @@ fn add_tests_of_crates(selection: &Selection, built: &Built, lane: &mut Lane) ->
             command: run::cargo_command(&["test", "--workspace", "--doc", "--no-fail-fast"])?,
         });
     }
-    lane.jobs
-        .extend(others().filter(|program| program.is_integration).map(job));
     Ok(())
+}
+
+/// Adds the integration tests of each package but the scenarios.
+fn add_integration_tests(selection: &Selection, built: &Built, real: &mut Lane, others: &mut Lane) {
+    let programs = built.programs.iter().filter(|program| {
+        program.is_integration && !scenarios::has_suites(program) && selection.has_program(program)
+    });
+    for program in programs {
+        let needs_real_server = WITH_REAL_SERVERS.contains(&program.package.as_str());
+        let lane = if needs_real_server {
+            &mut *real
+        } else {
+            &mut *others
+        };
+        lane.jobs.push_back(job(built, program));
+    }
+}
+
+fn job(built: &Built, program: &Program) -> Job {
+    Job {
+        title: program.title(),
+        server: None,
+        command: built.command(program),
+    }
 }
