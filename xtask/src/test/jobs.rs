@@ -27,18 +27,7 @@ pub(super) struct Lane {
     pub name: &'static str,
     /// How many run at once. With those of the other lanes they fill two cores: most wait more than they compute.
     pub at_once: usize,
-    /// What the jobs need: it runs before any of them.
-    pub first: Option<Job>,
     pub jobs: VecDeque<Job>,
-}
-
-/// A lane while its jobs run.
-struct RunningLane {
-    name: &'static str,
-    at_once: usize,
-    /// Held while the first job runs.
-    first: Mutex<Option<Job>>,
-    jobs: Mutex<VecDeque<Job>>,
 }
 
 impl Lane {
@@ -46,7 +35,6 @@ impl Lane {
         Self {
             name,
             at_once,
-            first: None,
             jobs: VecDeque::new(),
         }
     }
@@ -73,27 +61,21 @@ pub(super) fn run(
         failures,
         timings,
     });
-    let lanes: Vec<RunningLane> = lanes
+    let lanes: Vec<(&str, usize, Mutex<VecDeque<Job>>)> = lanes
         .into_iter()
-        .map(|lane| RunningLane {
-            name: lane.name,
-            at_once: lane.at_once,
-            first: Mutex::new(lane.first),
-            jobs: Mutex::new(lane.jobs),
-        })
+        .map(|lane| (lane.name, lane.at_once, Mutex::new(lane.jobs)))
         .collect();
     std::thread::scope(|scope| {
         let mut workers = Vec::new();
-        for (own, lane) in lanes.iter().enumerate() {
-            for _ in 0..lane.at_once {
+        for (own, (_, at_once, _)) in lanes.iter().enumerate() {
+            for _ in 0..*at_once {
                 let (lanes, finished) = (&lanes, &finished);
                 workers.push(scope.spawn(move || -> Result<()> {
                     // A worker whose lane is empty helps the others.
                     for offset in 0..lanes.len() {
-                        let lane = &lanes[(own + offset) % lanes.len()];
-                        lane.run_first(logs, finished)?;
-                        while let Some(job) = lock(&lane.jobs).pop_front() {
-                            run_job(job, lane.name, logs, finished)?;
+                        let (name, _, jobs) = &lanes[(own + offset) % lanes.len()];
+                        while let Some(job) = next(jobs) {
+                            run_job(job, name, logs, finished)?;
                         }
                     }
                     Ok(())
@@ -111,15 +93,8 @@ pub(super) fn run(
     Ok(lock(&finished).passed)
 }
 
-impl RunningLane {
-    /// Runs the first job, or waits until it has ended.
-    fn run_first(&self, logs: &Path, finished: &Mutex<Finished<'_>>) -> Result<()> {
-        let mut first = lock(&self.first);
-        match first.take() {
-            Some(job) => run_job(job, self.name, logs, finished),
-            None => Ok(()),
-        }
-    }
+fn next(jobs: &Mutex<VecDeque<Job>>) -> Option<Job> {
+    lock(jobs).pop_front()
 }
 
 fn run_job(
@@ -171,7 +146,7 @@ fn run_job(
 }
 
 /// The file of the output of a program.
-fn log_file(logs: &Path, title: &str) -> PathBuf {
+pub(super) fn log_file(logs: &Path, title: &str) -> PathBuf {
     let name: String = title
         .chars()
         .map(|letter| {

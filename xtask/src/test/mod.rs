@@ -2,6 +2,7 @@
 
 mod failures;
 mod flakes;
+mod go_build;
 mod jobs;
 mod programs;
 mod scenarios;
@@ -21,6 +22,7 @@ use clap::Args;
 
 use crate::run;
 use failures::Failures;
+use go_build::GoBuild;
 pub(crate) use flakes::{Options as FlakeOptions, run as run_flakes};
 use jobs::{Job, Lane};
 use programs::{Built, Program};
@@ -73,18 +75,21 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut timings = Timings::start();
     let mut failures = Failures::default();
     let folder = run::target()?.join("test");
+    fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
     let is_whole = selection.is_all() && which != Which::Embedded;
+    // The control plane is ready when the test programs are: the longest suites need it.
+    let go = is_whole.then(|| GoBuild::start(&folder)).transpose()?;
     if is_whole {
         let check = run::cargo_command(&["xtask", "check"])?;
         run_first("cargo xtask check", check, &mut timings)?;
     }
     let built = Built::new(&mut timings)?;
-    let (mut real, others) = lanes(which, &selection, &built)?;
-    if is_whole {
-        real.first = Some(go_programs()?);
-    }
+    let (real, others) = lanes(which, &selection, &built)?;
     let lanes = vec![real, others];
-    let passed = jobs::run(lanes, &folder, &mut failures, &mut timings)?;
+    let mut passed = jobs::run(lanes, &folder, &mut failures, &mut timings)?;
+    if let Some(go) = go {
+        passed &= go.finish(&mut failures, &mut timings)?;
+    }
     let mut out = std::io::stdout().lock();
     let table = timings.table();
     // A reader that has closed the pipe wants the exit code at least.
@@ -130,17 +135,6 @@ fn run_first(title: &str, mut command: Command, timings: &mut Timings) -> Result
     });
     ensure!(status.success(), "{title} failed");
     Ok(())
-}
-
-/// Builds everything that is written in Go, so that no test waits for it and no library is compiled twice at once.
-fn go_programs() -> Result<Job> {
-    let mut command = Command::new(std::env::current_exe().context("where is this program?")?);
-    command.arg("go-programs");
-    Ok(Job {
-        title: "cargo xtask go-programs".to_owned(),
-        server: None,
-        command,
-    })
 }
 
 /// The packages whose integration tests start real API servers.

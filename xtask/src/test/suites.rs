@@ -39,9 +39,9 @@ const ALL: &[&str] = &["reeve-cli"];
 
 /// All suites; of each kind of server those that take longest first.
 pub(super) const SUITES: [Suite; 26] = [
+    suite("hub_guarantees", "propagator", Server::Real, PROPAGATOR),
     suite("olm", "policies", Server::Real, POLICIES),
     suite("lifecycle", "agents", Server::Real, ALL),
-    suite("hub_guarantees", "propagator", Server::Real, PROPAGATOR),
     suite("guarantees", "policies", Server::Real, POLICIES),
     suite("install", "agents", Server::Real, ALL),
     suite("crashes", "whole", Server::Real, ALL),
