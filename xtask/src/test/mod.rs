@@ -22,8 +22,8 @@ use clap::Args;
 
 use crate::run;
 use failures::Failures;
-use go_build::GoBuild;
 pub(crate) use flakes::{Options as FlakeOptions, run as run_flakes};
+use go_build::GoBuild;
 use jobs::{Job, Lane};
 use programs::{Built, Program};
 use scenarios::Choice;
