@@ -206,7 +206,7 @@ async fn killed_test_leaves_no_process() -> Result<()> {
     let mut test = Command::new(env::current_exe()?)
         .args([
             "--exact",
-            "plane_waits_to_be_killed",
+            "planes::plane_waits_to_be_killed",
             "--ignored",
             "--nocapture",
         ])
@@ -238,7 +238,7 @@ async fn killed_test_leaves_no_process() -> Result<()> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-#[ignore = "started by a_killed_test_leaves_no_process"]
+#[ignore = "started by killed_test_leaves_no_process"]
 async fn plane_waits_to_be_killed() -> Result<()> {
     let plane = Plane::start(PlaneOptions {
         name: "doomed",
