@@ -66,7 +66,6 @@ impl Fence {
     }
 
     /// When it closes, if that is known.
-    #[cfg(test)]
     pub(super) fn closes_at(&self) -> Option<Instant> {
         match *self.0.state.lock() {
             State::Until(at) => Some(at),

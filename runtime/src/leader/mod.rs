@@ -17,6 +17,7 @@ mod model;
 mod record;
 pub mod shards;
 mod timings;
+mod watchdog;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -35,6 +36,7 @@ use crate::metrics;
 use candidate::{Ambient, Candidate, Round};
 use lock::{ApiLock, Lock, LockError};
 pub use timings::{InvalidTimings, LeaseTimings};
+use watchdog::Watchdog;
 
 /// The timeout of the release.
 const RELEASE: Duration = Duration::from_secs(2);
@@ -71,6 +73,14 @@ pub enum LeaderError {
         /// The identity of the new leader.
         holder: String,
     },
+    /// No thread can watch over the lease.
+    #[error("cannot start the thread that watches over the lease {lease}: {source}")]
+    Watchdog {
+        /// The lease's name.
+        lease: Arc<str>,
+        /// Why.
+        source: std::io::Error,
+    },
     /// The task that renews the lease ended.
     #[error("leader election lost: the renewal of the lease {0} ended")]
     Ended(Arc<str>),
@@ -105,6 +115,7 @@ pub struct Leadership {
     lease: Arc<str>,
     renewal: AbortOnDropHandle<LeaderError>,
     release: Option<oneshot::Sender<()>>,
+    _watchdog: Option<Watchdog>,
 }
 
 /// Waits until this process leads. `None` if `stop` came first. Errors of the API server are retried.
@@ -123,6 +134,7 @@ pub async fn acquire(
     let lease: Arc<str> = lease.into();
     let lock = ApiLock::new(client, &namespace, Arc::clone(&lease));
     metrics::leads(&lease, false);
+    let watched = fence.clone();
     tracing::info!(%lease, namespace, identity, "waiting to become the leader");
     let mut candidate = Candidate::new(lock, identity, timings, fence, Ambient::real());
     tokio::select! {
@@ -133,6 +145,11 @@ pub async fn acquire(
         }
         () = campaign(&mut candidate, &lease) => {}
     }
+    let watchdog = Watchdog::start(Arc::clone(&lease), watched);
+    let watchdog = watchdog.map_err(|source| LeaderError::Watchdog {
+        lease: Arc::clone(&lease),
+        source,
+    })?;
     metrics::leads(&lease, true);
     tracing::info!(%lease, "leading");
     let (release, released) = oneshot::channel();
@@ -146,6 +163,7 @@ pub async fn acquire(
         lease,
         renewal: AbortOnDropHandle::new(renewal),
         release: Some(release),
+        _watchdog: Some(watchdog),
     }))
 }
 
@@ -161,6 +179,7 @@ impl Leadership {
             lease: "test".into(),
             renewal: AbortOnDropHandle::new(tokio::spawn(lost(released))),
             release: Some(release),
+            _watchdog: None,
         }
     }
 
