@@ -114,6 +114,9 @@ pub fn malformed_review(kind: &str, error: &dyn std::fmt::Display) -> String {
     format!("not an AdmissionReview of a {kind}: {error}")
 }
 
+/// A request to a webhook was not answered in time.
+pub const SLOW_REVIEW: &str = "the review took longer than the API server waits for it";
+
 /// There is no `PlacementRule` kind on the hub.
 pub const NO_PLACEMENT_RULES: &str = "PlacementRule CRD not found. Disabling PlacementRule watches. Restart the container if the CRD is installed later.";
 
