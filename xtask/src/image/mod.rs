@@ -58,9 +58,6 @@ pub(crate) fn build(options: Options) -> Result<()> {
     Ok(())
 }
 
-/// The profile of cargo, and the name of the folder that it builds into.
-const PROFILE: &str = "image";
-
 /// The archive of an image, and the digest by which registries know it.
 struct Image {
     archive: Vec<u8>,
@@ -113,8 +110,7 @@ fn require_installed(target: &str) -> Result<()> {
 fn compile(target: &str, flag: Option<&OsStr>) -> Result<PathBuf> {
     let command = [
         "build",
-        "--profile",
-        PROFILE,
+        "--release",
         "--locked",
         "--bin",
         "reeve",
@@ -124,7 +120,7 @@ fn compile(target: &str, flag: Option<&OsStr>) -> Result<PathBuf> {
     // Unlike in RUSTFLAGS, a space in a path does not end the flag.
     let env = flag.map(|flag| ("CARGO_ENCODED_RUSTFLAGS", flag));
     run::cargo_with(&command, env.as_slice())?;
-    Ok(run::target()?.join(target).join(PROFILE).join("reeve"))
+    Ok(run::target()?.join(target).join("release/reeve"))
 }
 
 fn this_machine() -> Result<Machine> {
