@@ -136,7 +136,7 @@ fn bench_by(flags: &[&str], arguments: &[String]) -> Result<()> {
 /// Reeve as users run it.
 fn release() -> Result<PathBuf> {
     run::cargo(&["build", "--release", "--bin", "reeve"])?;
-    Ok(run::target()?.join("release/reeve"))
+    Ok(run::target_folder().join("release/reeve"))
 }
 
 fn main() -> Result<()> {

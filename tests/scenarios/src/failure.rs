@@ -10,7 +10,7 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::{Context as _, Result};
 use parking_lot::Mutex;
-use reeve_testkit::{evidence, workspace};
+use reeve_testkit::{evidence, planes_are_embedded, target_folder};
 
 /// Names the folder of the folders of all suites.
 const VARIABLE: &str = "REEVE_FAILURES";
@@ -44,9 +44,14 @@ impl Failures {
     pub(crate) fn of_suite(name: &str) -> Result<Self> {
         let folder = match env::var_os(VARIABLE) {
             Some(folder) => PathBuf::from(folder),
-            None => target().join("test/failures"),
+            None => target_folder().join("test/failures"),
         };
-        let folder = folder.join(name);
+        // The suite may run on the other kind of server at the same time.
+        let folder = if planes_are_embedded() {
+            folder.join(format!("{name}-embedded"))
+        } else {
+            folder.join(name)
+        };
         if folder.exists() {
             fs::remove_dir_all(&folder)
                 .with_context(|| format!("removing {}", folder.display()))?;
@@ -161,10 +166,4 @@ impl Drop for Failures {
             let _ = fs::remove_dir_all(&self.folder);
         }
     }
-}
-
-/// The folder that cargo builds into.
-fn target() -> PathBuf {
-    let target = env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
-    workspace().join(target)
 }

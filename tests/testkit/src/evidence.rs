@@ -71,7 +71,7 @@ pub fn file_name(name: &str) -> String {
 pub async fn collect(folder: &Path, since: SystemTime) -> Result<()> {
     let logs = folder.join("logs");
     fs::create_dir_all(&logs).with_context(|| format!("creating {}", logs.display()))?;
-    copy_logs(&logs, since)?;
+    link_logs(&logs, since)?;
     let planes = planes().clone();
     for plane in planes {
         let name = format!("objects-{}-{}.yaml", file_name(plane.name), plane.number);
@@ -85,7 +85,8 @@ pub async fn collect(folder: &Path, since: SystemTime) -> Result<()> {
     Ok(())
 }
 
-fn copy_logs(folder: &Path, since: SystemTime) -> Result<()> {
+/// Links and not copies: a log may have hundreds of megabytes. `folder` is beside the folder of all logs.
+fn link_logs(folder: &Path, since: SystemTime) -> Result<()> {
     let Some(kept) = LOGS.get() else {
         return Ok(());
     };
@@ -94,8 +95,9 @@ fn copy_logs(folder: &Path, since: SystemTime) -> Result<()> {
         let entry = entry.context("reading the folder of the logs")?;
         let modified = entry.metadata().and_then(|metadata| metadata.modified());
         if modified.is_ok_and(|modified| modified >= since) {
-            let copy = folder.join(entry.file_name());
-            fs::copy(entry.path(), &copy).with_context(|| format!("writing {}", copy.display()))?;
+            let link = folder.join(entry.file_name());
+            fs::hard_link(entry.path(), &link)
+                .with_context(|| format!("linking {}", link.display()))?;
         }
     }
     Ok(())
@@ -193,6 +195,22 @@ mod tests {
             secret,
             json!({ "type": "Opaque", "data": { "key": "(hidden)" } })
         );
+    }
+
+    #[test]
+    fn logs_that_have_grown_are_linked() {
+        let suite = tempfile::tempdir().unwrap();
+        let (logs, scenario) = (suite.path().join("logs"), suite.path().join("scenario"));
+        keep_logs(&logs).unwrap();
+        fs::create_dir(&scenario).unwrap();
+        fs::write(logs.join("000-etcd.log"), "started").unwrap();
+        link_logs(&scenario, SystemTime::UNIX_EPOCH).unwrap();
+        let linked = fs::read_to_string(scenario.join("000-etcd.log")).unwrap();
+        assert_eq!(linked, "started");
+        let later = SystemTime::now() + std::time::Duration::from_mins(1);
+        fs::remove_file(scenario.join("000-etcd.log")).unwrap();
+        link_logs(&scenario, later).unwrap();
+        assert!(!scenario.join("000-etcd.log").exists());
     }
 
     #[test]

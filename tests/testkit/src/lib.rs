@@ -28,6 +28,7 @@
 
 mod assets;
 mod audit;
+mod cargo;
 mod certificate_request;
 mod child;
 mod clients;
@@ -55,6 +56,7 @@ mod yaml;
 
 pub use assets::kubectl;
 pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
+pub use cargo::{cargo_command, target_folder};
 pub use certificate_request::certificate_request;
 pub use clients::{client_go, python_client};
 pub use crds::{addon_crds, fleet_crd, install as install_crd, install_addon_crds, install_crds};

@@ -4,7 +4,7 @@ use std::env;
 use std::ffi::OsString;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use rustix::process::Signal;
 use tempfile::TempDir;
 
 use crate::child::{Child, Launch, tail};
-use crate::{eventually, http_get, workspace};
+use crate::{cargo_command, eventually, http_get, target_folder};
 
 /// How long a component may take to end when asked to.
 const GRACE: Duration = Duration::from_secs(30);
@@ -203,19 +203,8 @@ fn built(
 }
 
 fn build(package: &str, name: &str) -> Result<PathBuf> {
-    let root = workspace();
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let args = ["build", "--quiet", "--package", package, "--bin", name];
-    let mut command = Command::new(cargo);
-    command.current_dir(&root).args(args);
-    // The variables that cargo sets for a test are not for the build: ring builds anew when it changes, and all on top of it.
-    for (key, _) in env::vars_os() {
-        let name = key.to_str().unwrap_or_default();
-        if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
-            command.env_remove(key);
-        }
-    }
-    let output = command.output();
+    let output = cargo_command(&args).output();
     let output = output.with_context(|| format!("starting `cargo {}`", args.join(" ")))?;
     if !output.status.success() {
         bail!(
@@ -224,7 +213,5 @@ fn build(package: &str, name: &str) -> Result<PathBuf> {
             String::from_utf8_lossy(&output.stderr)
         );
     }
-    // A relative CARGO_TARGET_DIR is relative to where cargo ran, which is the root.
-    let target = env::var_os("CARGO_TARGET_DIR").map_or_else(|| "target".into(), PathBuf::from);
-    Ok(root.join(target).join("debug").join(name))
+    Ok(target_folder().join("debug").join(name))
 }

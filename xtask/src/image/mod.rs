@@ -46,7 +46,7 @@ pub(crate) fn build(options: Options) -> Result<()> {
     };
     let output = match options.output {
         Some(output) => output,
-        None => run::target()?.join("image/reeve.tar"),
+        None => run::target_folder().join("image/reeve.tar"),
     };
     let image = pack(&binary)?;
     if let Some(folder) = output.parent() {
@@ -120,7 +120,7 @@ fn compile(target: &str, flag: Option<&OsStr>) -> Result<PathBuf> {
     // Unlike in RUSTFLAGS, a space in a path does not end the flag.
     let env = flag.map(|flag| ("CARGO_ENCODED_RUSTFLAGS", flag));
     run::cargo_with(&command, env.as_slice())?;
-    Ok(run::target()?.join(target).join("release/reeve"))
+    Ok(run::target_folder().join(target).join("release/reeve"))
 }
 
 fn this_machine() -> Result<Machine> {

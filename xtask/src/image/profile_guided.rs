@@ -68,7 +68,7 @@ pub(super) fn build(target: &str) -> Result<PathBuf> {
         "a program for {target} does not run on this machine, so it cannot be profiled here"
     );
     let profdata = profdata()?;
-    let folder = run::target()?.join("profile");
+    let folder = run::target_folder().join("profile");
     let counts = folder.join("counts");
     if counts.exists() {
         fs::remove_dir_all(&counts)

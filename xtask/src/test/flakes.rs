@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     } else {
         Which::All
     };
-    let folder = run::target()?.join("flakes");
+    let folder = run::target_folder().join("flakes");
     if folder.exists() {
         fs::remove_dir_all(&folder).with_context(|| format!("removing {}", folder.display()))?;
     }
@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let built = Built::new(&mut timings)?;
     if which == Which::All {
         // The first test that needs one of them would take longer than the others.
-        run::cargo(&["xtask", "go-programs"])?;
+        reeve_testkit::build_go_programs(|_, _| {})?;
     }
     let load = RunningLoad::start(options.load, &folder.join("load"))?;
     let mut tallies: BTreeMap<String, Tally> = BTreeMap::new();
@@ -224,7 +224,7 @@ fn build_once(folder: &Path, stop: &AtomicBool) -> Result<()> {
     if folder.exists() {
         fs::remove_dir_all(folder).with_context(|| format!("removing {}", folder.display()))?;
     }
-    let mut cargo: Command = run::cargo_command(&["build", "--quiet", "--workspace"])?;
+    let mut cargo: Command = run::cargo_command(&["build", "--quiet", "--workspace"]);
     let mut child: Child = cargo
         .env("CARGO_TARGET_DIR", folder)
         .stdin(Stdio::null())

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, anyhow};
 
 use super::failures::Failures;
 use super::jobs::log_file;
-use super::timings::{Row, Timings};
+use super::timings::Timings;
 use super::usage::{self, Usage};
 
 const TITLE: &str = "cargo xtask go-programs";
@@ -45,12 +45,7 @@ impl GoBuild {
         let ended = self.waiter.join();
         let ended = ended.unwrap_or_else(|_| Err(anyhow!("the thread that waits for Go panicked")));
         let (status, used) = ended.context(TITLE)?;
-        timings.add(Row {
-            title: TITLE.to_owned(),
-            server: None,
-            lane: "beside",
-            used,
-        });
+        timings.add_command(TITLE, "beside", used);
         if !status.success() {
             let printed = fs::read_to_string(&self.log).unwrap_or_default();
             failures.add(format!("{TITLE} ended with {status}: {printed}"));

@@ -147,16 +147,7 @@ fn run_job(
 
 /// The file of the output of a program.
 pub(super) fn log_file(logs: &Path, title: &str) -> PathBuf {
-    let name: String = title
-        .chars()
-        .map(|letter| {
-            if letter.is_alphanumeric() || letter == '_' {
-                letter
-            } else {
-                '-'
-            }
-        })
-        .collect();
+    let name = reeve_testkit::evidence::file_name(title);
     logs.join(format!("{name}.log"))
 }
 

@@ -28,7 +28,7 @@ use jobs::{Job, Lane};
 use programs::{Built, Program};
 use scenarios::Choice;
 use selection::Selection;
-use timings::{COMMANDS, Row, Timings};
+use timings::{COMMANDS, Timings};
 
 /// What `cargo xtask test` runs.
 #[derive(Args)]
@@ -74,13 +74,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     };
     let mut timings = Timings::start();
     let mut failures = Failures::default();
-    let folder = run::target()?.join("test");
+    let folder = run::target_folder().join("test");
     fs::create_dir_all(&folder).with_context(|| format!("creating {}", folder.display()))?;
     let is_whole = selection.is_all() && which != Which::Embedded;
     // The control plane is ready when the test programs are: the longest suites need it.
     let go = is_whole.then(|| GoBuild::start(&folder)).transpose()?;
     if is_whole {
-        let check = run::cargo_command(&["xtask", "check"])?;
+        let check = run::cargo_command(&["xtask", "check"]);
         run_first("cargo xtask check", check, &mut timings)?;
     }
     let built = Built::new(&mut timings)?;
@@ -112,7 +112,7 @@ fn lanes(which: Which, selection: &Selection, built: &Built) -> Result<(Lane, La
     let mut real = Lane::new("real servers", 2);
     let mut others = Lane::new("others", 2);
     if with_crates {
-        add_unit_tests(selection, built, &mut others)?;
+        add_unit_tests(selection, built, &mut others);
     }
     scenarios::add(choice, selection, built, &mut real, &mut others)?;
     if with_crates {
@@ -127,12 +127,7 @@ fn run_first(title: &str, mut command: Command, timings: &mut Timings) -> Result
     let child = command.spawn();
     let mut child = child.with_context(|| format!("cannot run {title}"))?;
     let (status, used) = usage::wait(&mut child, started)?;
-    timings.add(Row {
-        title: title.to_owned(),
-        server: None,
-        lane: COMMANDS,
-        used,
-    });
+    timings.add_command(title, COMMANDS, used);
     ensure!(status.success(), "{title} failed");
     Ok(())
 }
@@ -146,7 +141,7 @@ const WITH_REAL_SERVERS: [&str; 4] = [
 ];
 
 /// Adds the tests of the modules and of the docs.
-fn add_unit_tests(selection: &Selection, built: &Built, lane: &mut Lane) -> Result<()> {
+fn add_unit_tests(selection: &Selection, built: &Built, lane: &mut Lane) {
     let programs = built
         .programs
         .iter()
@@ -157,10 +152,9 @@ fn add_unit_tests(selection: &Selection, built: &Built, lane: &mut Lane) -> Resu
         lane.jobs.push_back(Job {
             title: "examples in the docs".to_owned(),
             server: None,
-            command: run::cargo_command(&["test", "--workspace", "--doc", "--no-fail-fast"])?,
+            command: run::cargo_command(&["test", "--workspace", "--doc", "--no-fail-fast"]),
         });
     }
-    Ok(())
 }
 
 /// Adds the integration tests of each package but the scenarios.

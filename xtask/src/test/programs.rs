@@ -9,7 +9,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, anyhow, ensure};
 use cargo_metadata::{Artifact, Message};
 
-use super::timings::{COMMANDS, Row, Timings};
+use super::timings::{COMMANDS, Timings};
 use super::usage;
 use crate::run;
 
@@ -42,15 +42,13 @@ pub(super) struct Program {
 pub(super) struct Built {
     pub programs: Vec<Program>,
     started: Vec<(&'static str, PathBuf)>,
-    /// This program, for the tests of what it makes.
-    xtask: PathBuf,
 }
 
 impl Built {
     /// Builds all test programs.
     pub(super) fn new(timings: &mut Timings) -> Result<Self> {
         let started = Instant::now();
-        let mut child = run::cargo_command(&BUILD)?
+        let mut child = run::cargo_command(&BUILD)
             .stdout(Stdio::piped())
             .spawn()
             .context("cannot run cargo test")?;
@@ -58,16 +56,9 @@ impl Built {
         let reader = std::thread::spawn(move || Self::read(BufReader::new(output)));
         let (status, used) = usage::wait(&mut child, started)?;
         let built = reader.join();
-        timings.add(Row {
-            title: "building all test programs".to_owned(),
-            server: None,
-            lane: COMMANDS,
-            used,
-        });
+        timings.add_command("building all test programs", COMMANDS, used);
         ensure!(status.success(), "cargo {} failed", BUILD.join(" "));
-        let mut built =
-            built.unwrap_or_else(|_| Err(anyhow!("reading what cargo prints panicked")))?;
-        built.xtask = std::env::current_exe().context("where is this program?")?;
+        let built = built.unwrap_or_else(|_| Err(anyhow!("reading what cargo prints panicked")))?;
         let (count, all) = (built.started.len(), STARTED.len());
         ensure!(
             count == all,
@@ -116,9 +107,7 @@ impl Built {
         let mut command = Command::new(&program.path);
         command
             .envs(self.started.iter().map(|(variable, path)| (variable, path)))
-            .env("REEVE_XTASK_BIN", &self.xtask)
-            .current_dir(&program.folder)
-            .stdin(Stdio::null());
+            .current_dir(&program.folder);
         command
     }
 }

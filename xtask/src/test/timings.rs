@@ -32,6 +32,16 @@ impl Timings {
         self.rows.push(row);
     }
 
+    /// Adds a command that is no test program.
+    pub(super) fn add_command(&mut self, title: &str, lane: &'static str, used: Usage) {
+        self.add(Row {
+            title: title.to_owned(),
+            server: None,
+            lane,
+            used,
+        });
+    }
+
     /// A Markdown table: commands in their order, then the programs that take longest first.
     pub(super) fn table(&self) -> String {
         let mut rows: Vec<&Row> = self.rows.iter().collect();

@@ -21,7 +21,7 @@ const TICK: Duration = Duration::from_millis(10);
 pub(crate) struct Usage {
     /// From its start to its end.
     pub elapsed: Duration,
-    /// The time on a processor, without descendants that nobody waited for.
+    /// The time on a processor, without descendants that no process waited for.
     pub cpu: Duration,
     /// The most anonymous memory of all of them together, in bytes, sampled twice per second.
     pub peak_memory: u64,
@@ -48,7 +48,7 @@ pub(crate) fn wait(child: &mut Child, started: Instant) -> Result<(ExitStatus, U
     });
     ended.map_err(|_| anyhow::anyhow!("the thread that waits for process {id} panicked"))??;
     usage.elapsed = started.elapsed();
-    // The kernel keeps the accounts of a process that has ended until somebody reaps it.
+    // The kernel keeps the accounts of a process that has ended until its parent reaps it.
     usage.cpu = cpu_of_process_and_children(id).unwrap_or_default();
     let status = child
         .wait()

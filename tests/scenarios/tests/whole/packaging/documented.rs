@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read as _;
 use std::path::Path;
-use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use flate2::read::GzDecoder;
-use reeve_testkit::{Packager, workspace};
+use reeve_testkit::{Packager, cargo_command, workspace};
 use tar::Archive;
 
 use crate::packaging::rendered::{by_key, images, rendered};
@@ -67,17 +66,6 @@ fn programs(archive: &Path) -> Result<BTreeSet<String>> {
     Ok(names)
 }
 
-/// `cargo xtask`, by the program itself where a variable names it. By cargo it would be built anew: cargo describes a test
-/// to it in the environment, and build scripts depend on that.
-fn xtask() -> Command {
-    if let Some(program) = std::env::var_os("REEVE_XTASK_BIN") {
-        return Command::new(program);
-    }
-    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.arg("xtask");
-    cargo
-}
-
 pub(crate) async fn install_page_names_published_image() -> Result<()> {
     let page = fs::read_to_string(workspace().join("docs/install.md"))?;
     let image = commands(&page, "The image")?;
@@ -99,9 +87,7 @@ pub(crate) async fn install_page_names_published_image() -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (binary, output) = (folder.path().join("reeve"), folder.path().join("reeve.tar"));
     fs::write(&binary, program())?;
-    let packed = xtask()
-        .current_dir(workspace())
-        .args(["image", "--binary"])
+    let packed = cargo_command(&["xtask", "image", "--binary"])
         .arg(&binary)
         .arg("--output")
         .arg(&output)
