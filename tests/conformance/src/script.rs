@@ -56,6 +56,30 @@ pub struct Step {
     pub differs: Option<String>,
 }
 
+impl Step {
+    /// A request, named after itself, that is sent once.
+    fn new(request: &str) -> Self {
+        Self {
+            name: request.to_owned(),
+            request: request.to_owned(),
+            content_type: None,
+            accept: None,
+            user: None,
+            body: None,
+            save: BTreeMap::new(),
+            until: None,
+            has: None,
+            only: Vec::new(),
+            differs: None,
+        }
+    }
+
+    /// If it returns the reviews that webhooks have seen.
+    fn asks_for_reviews(&self) -> bool {
+        self.request.split(' ').next() == Some("SEEN")
+    }
+}
+
 /// A file of requests.
 #[derive(Clone, Debug)]
 pub struct Script {
@@ -129,19 +153,11 @@ pub async fn run(client: &Client, authority: &Authority, script: &Script) -> Res
         ("SELFCA".to_owned(), own),
     ]);
     let made = Step {
-        name: "the namespace".to_owned(),
-        request: "POST /api/v1/namespaces".to_owned(),
         body: Some(serde_json::json!({ "metadata": { "name": namespace } })),
-        content_type: None,
-        accept: None,
-        user: None,
-        save: BTreeMap::new(),
-        until: None,
-        has: None,
-        only: Vec::new(),
-        differs: None,
+        ..Step::new("POST /api/v1/namespaces")
     };
     send(client, &made, &saved).await?;
+    let counts_reviews = script.steps.iter().any(Step::asks_for_reviews);
     let mut answers = Vec::new();
     for step in &script.steps {
         let answer = match of_hooks(&hooks, step)? {
@@ -150,6 +166,12 @@ pub async fn run(client: &Client, authority: &Authority, script: &Script) -> Res
                 .await
                 .with_context(|| format!("{}: {}", script.name, step.name))?,
         };
+        if counts_reviews && let Some(cached) = cached(step, &answer) {
+            let waiting = || format!("{}: {} in the cache", script.name, step.name);
+            send_until(client, &cached, &saved)
+                .await
+                .with_context(waiting)?;
+        }
         for (name, pointer) in &step.save {
             let found = answer.body.pointer(pointer).and_then(Value::as_str);
             saved.insert(name.clone(), found.unwrap_or_default().to_owned());
@@ -157,6 +179,30 @@ pub async fn run(client: &Client, authority: &Authority, script: &Script) -> Res
         answers.push(answer);
     }
     Ok(answers)
+}
+
+/// The request that waits until the watch cache has what a step has written.
+///
+/// A kube-apiserver begins an update with the object of its watch cache, and asks the webhooks a second time when that
+/// was too old.
+fn cached(step: &Step, answer: &Answer) -> Option<Step> {
+    let (method, path) = step.request.split_once(' ')?;
+    let (path, query) = path.split_once('?').unwrap_or((path, ""));
+    let is_write = matches!(method, "POST" | "PUT" | "PATCH") && answer.code < 300;
+    if !is_write || query.contains("dryRun") {
+        return None;
+    }
+    let metadata = &answer.body["metadata"];
+    let version = metadata["resourceVersion"].as_str()?;
+    let object = match method {
+        "POST" => format!("{path}/{}", metadata["name"].as_str()?),
+        _ => path.to_owned(),
+    };
+    Some(Step {
+        name: format!("{} in the cache", step.name),
+        until: Some(200),
+        ..Step::new(&format!("GET {object}?resourceVersion={version}"))
+    })
 }
 
 /// What webhooks answer to what is for them.
