@@ -17,6 +17,13 @@ import (
 // that have their objects in the catalog need no Job.
 const noImage = "none.invalid/none"
 
+// installPlanTimeout is how long an InstallPlan is tried again after an error. Upstream's minute begins with the first
+// try, and all operators of a suite share the five requests a second of one client: on a busy machine that is too short.
+const installPlanTimeout = 10 * time.Minute
+
+// unpackTimeout is how long a Job may unpack a bundle.
+const unpackTimeout = 10 * time.Minute
+
 // noUser leaves the user of those Pods and Jobs to their images.
 const noUser = -1
 
@@ -32,7 +39,7 @@ func runCatalog(ctx context.Context, args []string) error {
 	operator, err := catalog.NewOperator(
 		ctx, *kubeconfig, clock.RealClock{}, logrus.New(), resync,
 		noImage, noImage, noImage, *namespace, scheme.Scheme,
-		time.Minute, 10*time.Minute, noUser,
+		installPlanTimeout, unpackTimeout, noUser,
 	)
 	if err != nil {
 		return fmt.Errorf("creating the controller of catalogs: %w", err)

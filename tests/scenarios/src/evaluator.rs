@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use reeve_testkit::{Component, Object, Objects, Plane, PlaneOptions, free_port, http_get};
+use reeve_testkit::{Component, Object, Objects, Plane, PlaneOptions, SOON, free_port, http_get};
 use serde_json::json;
 
-use crate::wait::{SOON, within};
+use crate::wait::within;
 
 /// Where the policies of an [`Evaluator`] live.
 pub(crate) const MANAGED: &str = "managed";

@@ -1,11 +1,9 @@
 //! A policy under test, with its binding and placement, and what is observed of it where.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, bail, ensure};
 use kube::api::DynamicObject;
 use reeve_testkit::world::{POLICIES, decide};
-use reeve_testkit::{Plane, World, eventually};
+use reeve_testkit::{Plane, SOON, World, eventually};
 use serde_json::{Value, json};
 
 const POLICY: (&str, &str) = ("policy.open-cluster-management.io/v1", "Policy");
@@ -13,9 +11,6 @@ const CONFIGURATION: (&str, &str) = (
     "policy.open-cluster-management.io/v1",
     "ConfigurationPolicy",
 );
-
-/// How long anything may take before a scenario gives up on it.
-const SOON: Duration = Duration::from_secs(30);
 
 /// A policy in the world's namespace for policies, with a binding and a placement of its name.
 pub struct Governed<'a> {

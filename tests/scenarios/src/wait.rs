@@ -4,10 +4,7 @@ use std::fmt::Display;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use reeve_testkit::eventually;
-
-/// How long anything may take before a scenario gives up on it.
-pub(crate) const SOON: Duration = Duration::from_mins(1);
+use reeve_testkit::{SOON, eventually};
 
 /// How long something must not happen before a scenario believes that it does not. The controllers are
 /// started with an evaluation backoff of 2 s, which is also their longest period: whatever they would

@@ -77,7 +77,7 @@ pub use packaging::Packager;
 pub use plane::{Plane, PlaneOptions, planes_are_embedded};
 pub use process::{Component, reeve_binary};
 pub use proxy::Proxy;
-pub use wait::eventually;
+pub use wait::{SOON, eventually};
 pub use world::{Cluster, World, WorldOptions};
 pub use yaml::{parse, render};
 

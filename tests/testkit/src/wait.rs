@@ -5,7 +5,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 
-/// Asks `check` every 50 ms until it answers `Ok`, and returns that answer.
+/// How long a test waits before it gives up. Only a failure takes that long: what takes a second alone takes a minute on
+/// two cores that also compile and run other tests.
+pub const SOON: Duration = Duration::from_mins(3);
+
+/// The shortest and the longest pause between two checks.
+const PAUSE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)];
+
+/// Asks `check` until it answers `Ok`, and returns that answer. The pause between two checks is a tenth of the time since
+/// the first one: many tests wait at once, and what they ask takes the processor from what they wait for.
 ///
 /// # Errors
 /// After `deadline`: names `what` was waited for and the last error of `check`. A check
@@ -20,7 +28,8 @@ where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<T, E>>,
 {
-    let end = Instant::now() + deadline;
+    let start = Instant::now();
+    let end = start + deadline;
     let mut last = "the first check never answered".to_owned();
     loop {
         let left = end.saturating_duration_since(Instant::now());
@@ -33,6 +42,7 @@ where
         if Instant::now() >= end {
             bail!("not within {deadline:?}: {what}; last answer: {last}");
         }
-        tokio::time::sleep(Duration::from_millis(50)).await;
+        let [shortest, longest] = PAUSE;
+        tokio::time::sleep((start.elapsed() / 10).clamp(shortest, longest)).await;
     }
 }

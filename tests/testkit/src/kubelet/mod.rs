@@ -43,7 +43,7 @@ use sources::Sources;
 use status::{Seen, State};
 
 /// How often new Pods are looked for.
-const SYNC_INTERVAL: Duration = Duration::from_millis(50);
+const SYNC_INTERVAL: Duration = Duration::from_millis(100);
 
 /// The components that the `reeve` program is.
 const COMPONENTS: &[&str] = &[

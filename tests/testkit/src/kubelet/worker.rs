@@ -25,7 +25,7 @@ use super::{Blocked, Inner, environment};
 use crate::child::{read_lossy, tail};
 
 /// How often a Pod is synced.
-const TICK: Duration = Duration::from_millis(50);
+const TICK: Duration = Duration::from_millis(100);
 
 #[derive(Debug)]
 enum Sandbox {

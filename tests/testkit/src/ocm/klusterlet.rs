@@ -16,9 +16,7 @@ use super::names::{CLUSTER, DEFAULT_NAMESPACE};
 use super::ocm_work_agent::OcmWorkAgent;
 use super::registration::Registration;
 use super::work::WorkAgent;
-use crate::{Objects, eventually};
-
-const READY: Duration = Duration::from_secs(30);
+use crate::{Objects, SOON, eventually};
 
 /// The stand-in for a klusterlet, that is for the registration agent and the work agent of one
 /// managed cluster, and for the part of the hub that has to do with them: accepting the cluster, its
@@ -73,7 +71,7 @@ impl Klusterlet {
 
     async fn available(&self, hub: &Objects) -> Result<()> {
         let what = format!("cluster {} is available", self.name);
-        let outcome = eventually(what, READY, || async {
+        let outcome = eventually(what, SOON, || async {
             let cluster = hub
                 .get(CLUSTER.api_version, CLUSTER.kind, None, &self.name)
                 .await?;

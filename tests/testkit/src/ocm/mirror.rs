@@ -15,9 +15,8 @@ use tokio::task::JoinHandle;
 
 use super::journal::Journal;
 use super::names::Kind;
-use crate::Objects;
+use crate::{Objects, SOON};
 
-const READY: Duration = Duration::from_secs(30);
 /// Until a failed step is tried again; most failures are conflicts, which are over at once.
 const RETRY_INTERVAL: Duration = Duration::from_millis(200);
 
@@ -70,7 +69,7 @@ impl Mirror {
                 notifier.notify_one();
             }
         });
-        let ready = tokio::time::timeout(READY, store.wait_until_ready()).await;
+        let ready = tokio::time::timeout(SOON, store.wait_until_ready()).await;
         ready
             .with_context(|| format!("watching {}", kind.kind))?
             .with_context(|| format!("watching {}", kind.kind))?;

@@ -2,19 +2,16 @@
 
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use tokio::net::TcpStream;
 
 use super::agents::ClusterPlanes;
 use crate::golang::GoProgram;
-use crate::{Component, Plane, eventually, free_port, workspace};
+use crate::{Component, Plane, SOON, eventually, free_port, workspace};
 
 const ADVICE: &str = "the tests need the work agent of Open Cluster Management: install Go 1.26 or later \
     (https://go.dev/dl) so that it can be built from tests/ocm";
-
-const READY: Duration = Duration::from_mins(1);
 
 /// The work agent of one cluster. Dropping it ends it.
 pub(super) struct OcmWorkAgent {
@@ -26,7 +23,7 @@ pub(crate) fn work_agent() -> Result<PathBuf> {
     GoProgram {
         module: &workspace().join("tests/ocm"),
         name: "work",
-        package: "open-cluster-management.io/ocm/cmd/work",
+        package: ".",
         ldflags: "",
         advice: ADVICE,
     }
@@ -49,7 +46,6 @@ impl OcmWorkAgent {
         let admin = |plane: &Plane| plane.kubeconfig().display().to_string();
         let address = format!("127.0.0.1:{}", free_port()?);
         let flags = [
-            "agent".to_owned(),
             format!("--spoke-cluster-name={cluster}"),
             format!("--hub-kubeconfig={}", hub.display()),
             format!("--workload-source-config={}", hub.display()),
@@ -62,7 +58,7 @@ impl OcmWorkAgent {
         ];
         let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
         let mut component = Component::spawn_program(&binary, "work", &flags, &[])?;
-        let serves = eventually("the work agent serves", READY, || {
+        let serves = eventually("the work agent serves", SOON, || {
             let status = component.status();
             let address = &address;
             async move {

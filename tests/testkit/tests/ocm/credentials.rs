@@ -6,10 +6,10 @@ use k8s_openapi::api::certificates::v1::CertificateSigningRequest as Request;
 use kube::api::{ListParams, Patch, PatchParams, PostParams};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Api, Client, Config};
-use reeve_testkit::{Object, eventually};
+use reeve_testkit::{Object, SOON, eventually};
 use serde_json::json;
 
-use crate::{ADDON_API, SOON, Site, condition, offer_and_addon, until};
+use crate::{ADDON_API, Site, condition, offer_and_addon, until};
 
 const ADDON: (&str, &str) = (ADDON_API, "ManagedClusterAddOn");
 const SECRET: (&str, &str) = ("v1", "Secret");

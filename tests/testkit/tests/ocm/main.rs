@@ -10,10 +10,9 @@ use std::time::Duration;
 
 use anyhow::{Context as _, Result, ensure};
 use reeve_testkit::ocm::{AddonManager, ClusterPlanes, Klusterlet, KlusterletOptions};
-use reeve_testkit::{Object, Objects, Plane, PlaneOptions, eventually, install_addon_crds};
+use reeve_testkit::{Object, Objects, Plane, PlaneOptions, SOON, eventually, install_addon_crds};
 use serde_json::{Value, json};
 
-pub(crate) const SOON: Duration = Duration::from_secs(30);
 pub(crate) const ADDON_API: &str = "addon.open-cluster-management.io/v1alpha1";
 pub(crate) const WORK_API: &str = "work.open-cluster-management.io/v1";
 

@@ -1,10 +1,10 @@
 //! The work agent.
 
 use anyhow::{Result, ensure};
-use reeve_testkit::Object;
+use reeve_testkit::{Object, SOON};
 use serde_json::{Value, json};
 
-use crate::{SOON, Site, WORK_API, condition, until};
+use crate::{Site, WORK_API, condition, until};
 
 const WORK: (&str, &str) = (WORK_API, "ManifestWork");
 const MAP: (&str, &str) = ("v1", "ConfigMap");

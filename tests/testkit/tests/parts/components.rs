@@ -5,9 +5,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use reeve_testkit::{Component, eventually, free_port};
-
-const SOON: Duration = Duration::from_secs(10);
+use reeve_testkit::{Component, SOON, eventually, free_port};
 
 /// Prints the name by which it was called, and exits with 3 on SIGTERM.
 const LONG_RUNNING: &str =

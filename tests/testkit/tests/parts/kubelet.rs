@@ -2,13 +2,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use reeve_testkit::{Kubelet, KubeletOptions, Mark, Object, Plane, PlaneOptions, eventually};
+use reeve_testkit::{Kubelet, KubeletOptions, Mark, Object, Plane, PlaneOptions, SOON, eventually};
 use serde_json::{Value, json};
 
-const SOON: Duration = Duration::from_mins(1);
 const NAMESPACE: &str = "pods";
 
 struct World {

@@ -8,11 +8,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
-use reeve_testkit::{AuditQuery, Objects, Plane, PlaneOptions, count, eventually, tally};
+use reeve_testkit::{AuditQuery, Objects, Plane, PlaneOptions, SOON, count, eventually, tally};
 use rustix::process::{Pid, test_kill_process};
 use serde_json::json;
-
-const SOON: Duration = Duration::from_secs(30);
 
 const SHOP: &str = "
 apiVersion: v1

@@ -6,10 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
 use reeve_scenarios::{Addon, CONFIGURATION, Random, configuration, install, rule};
-use reeve_testkit::{Plane, eventually};
+use reeve_testkit::{Plane, SOON, eventually};
 use serde_json::Value;
 
-use crate::addon_guarantees::steps::{SOON, clusters, delete, history_is, put, report, start};
+use crate::addon_guarantees::steps::{clusters, delete, history_is, put, report, start};
 
 const KILLS: usize = 50;
 /// Policies that nobody changes.

@@ -5,12 +5,12 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::{Addon, POLICY, configuration};
-use reeve_testkit::{FaultProxy, Mark, NetworkFault, Plane, eventually};
+use reeve_testkit::{FaultProxy, Mark, NetworkFault, Plane, SOON, eventually};
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
 use crate::addon_guarantees::steps::{
-    NAMESPACE, SOON, clusters, delete, expire, history_is, policy, put, report, reported, start,
+    NAMESPACE, clusters, delete, expire, history_is, policy, put, report, reported, start,
 };
 
 const POLICIES: usize = 40;

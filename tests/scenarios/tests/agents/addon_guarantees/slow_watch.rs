@@ -2,10 +2,10 @@
 
 use anyhow::{Result, ensure};
 use reeve_scenarios::{CONFIGURATION, configuration, holds};
-use reeve_testkit::{Proxy, eventually};
+use reeve_testkit::{Proxy, SOON, eventually};
 use serde_json::json;
 
-use crate::addon_guarantees::steps::{NAMESPACE, SOON, clusters, put, reported, start};
+use crate::addon_guarantees::steps::{NAMESPACE, clusters, put, reported, start};
 
 const POLICY: &str = "ns.behind";
 const TEMPLATE: &str = "behind";

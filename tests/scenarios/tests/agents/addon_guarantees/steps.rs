@@ -1,7 +1,6 @@
 //! Two clusters, policies on the hub, and evaluators on the managed cluster.
 
 use std::path::Path;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use futures::future::try_join;
@@ -10,13 +9,11 @@ use kube::api::{Api, ListParams, PostParams};
 use kube::{Client, ResourceExt as _};
 use reeve_runtime::events::{event_name, unique_now};
 use reeve_scenarios::{Addon, POLICY, ReportedStatus, make_namespace};
-use reeve_testkit::{Object, Plane, PlaneOptions, eventually};
+use reeve_testkit::{Object, Plane, PlaneOptions, SOON, eventually};
 use serde_json::{Value, json};
 
 /// The namespace of the policies on both clusters.
 pub(crate) const NAMESPACE: &str = "c1";
-/// How long everything may take to agree again.
-pub(crate) const SOON: Duration = Duration::from_mins(1);
 
 /// A hub and a managed cluster with the CRDs.
 pub(crate) async fn clusters() -> Result<(Plane, Plane)> {

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::{ADDON, POLICY};
-use reeve_testkit::{Component, eventually, free_port};
+use reeve_testkit::{Component, SOON, eventually, free_port};
 use serde_json::json;
 
-use crate::addon_process::{Planes, SOON};
+use crate::addon_process::Planes;
 
 const LOCAL: (&str, &str) = ("OSDK_FORCE_RUN_MODE", "local");
 

@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::{CONFIGURATION, POLICY, configuration, holds};
-use reeve_testkit::eventually;
+use reeve_testkit::{SOON, eventually};
 use serde_json::json;
 
-use crate::addon_process::{Planes, SOON};
+use crate::addon_process::Planes;
 
 pub(crate) async fn no_repeated_report(planes: Arc<Planes>) -> Result<()> {
     let (namespace, name) = ("kills", "killed");

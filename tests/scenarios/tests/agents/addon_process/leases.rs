@@ -8,9 +8,9 @@ use anyhow::{Context, Result, ensure};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::addon_lease::AddonLease;
 use reeve_scenarios::{holds, make_namespace};
-use reeve_testkit::eventually;
+use reeve_testkit::{SOON, eventually};
 
-use crate::addon_process::{Planes, SOON};
+use crate::addon_process::Planes;
 
 const NAME: &str = "governance-policy-framework";
 

@@ -9,7 +9,6 @@ mod rights;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Result;
 use reeve_scenarios::{Addon, SuiteRun, run_on, scenario};
@@ -20,8 +19,6 @@ pub(crate) struct Planes {
     pub(crate) hub: Plane,
     pub(crate) managed: Plane,
 }
-
-pub(crate) const SOON: Duration = Duration::from_secs(40);
 
 /// An add-on for a namespace that exists on both clusters by now.
 pub(crate) struct Setup {

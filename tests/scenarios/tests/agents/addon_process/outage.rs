@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::{CONFIGURATION, POLICY, configuration};
-use reeve_testkit::eventually;
+use reeve_testkit::{SOON, eventually};
 use serde_json::json;
 use tokio::io::copy_bidirectional;
 use tokio::net::{TcpListener, TcpStream};
 
+use crate::addon_process::Planes;
 use crate::addon_process::flags::copies;
-use crate::addon_process::{Planes, SOON};
 
 /// Passes connections on to the hub from now on.
 async fn open(port: u16, server: String) -> Result<()> {

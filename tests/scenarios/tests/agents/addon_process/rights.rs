@@ -6,10 +6,10 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
 use reeve_scenarios::{ADDON, CONFIGURATION, POLICY, configuration, make_namespace};
-use reeve_testkit::{Component, Object, Plane, eventually, parse, workspace};
+use reeve_testkit::{Component, Object, Plane, SOON, eventually, parse, workspace};
 use serde_json::{Value, json};
 
-use crate::addon_process::{Planes, SOON};
+use crate::addon_process::Planes;
 
 const ALL_IN_ONE: &str = include_str!("roles.yaml");
 const SHIPPED: &str = "deploy/rbac/governance-policy-framework-addon.yaml";

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use base64::Engine as _;
@@ -12,14 +11,13 @@ use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use reeve_scenarios::{SuiteRun, run_beside, scenario};
 use reeve_testkit::{
-    Component, Plane, PlaneOptions, certificate_request, eventually, install_addon_crds,
+    Component, Plane, PlaneOptions, SOON, certificate_request, eventually, install_addon_crds,
 };
 use serde_json::{Value, json};
 
 const ADDON: &str = "config-policy-controller";
 const REQUEST: (&str, &str) = ("certificates.k8s.io/v1", "CertificateSigningRequest");
 const SIGNER: &str = "kubernetes.io/kube-apiserver-client";
-const SOON: Duration = Duration::from_mins(1);
 
 struct Hub {
     plane: Plane,

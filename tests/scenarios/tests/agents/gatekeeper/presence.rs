@@ -7,12 +7,11 @@ use anyhow::{Result, ensure};
 use reeve_scenarios::guarded::{Guard, Guarded, addon, constraint, plane, template};
 use reeve_scenarios::script::{CONSTRAINTS, Script, Violation, audit};
 use reeve_scenarios::{same, steadily};
-use reeve_testkit::{TEMPLATES_CRD, install_gatekeeper_crds, render, templates_crd};
+use reeve_testkit::{SOON, TEMPLATES_CRD, install_gatekeeper_crds, render, templates_crd};
 
 use crate::gatekeeper::flows::{CLEAN, made};
 
 const NAMESPACE: &str = "case-c17j-addon";
-const SOON: Duration = Duration::from_mins(1);
 
 pub(crate) async fn comes_and_goes(world: Arc<Guarded>) -> Result<()> {
     let (kind, name) = ("CaseC17j", "case-c17j");

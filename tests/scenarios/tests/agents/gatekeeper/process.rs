@@ -1,20 +1,18 @@
 //! The real Gatekeeper.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
 use reeve_scenarios::guarded::{Guarded, Real, constraint, template};
 use reeve_scenarios::script::{CONSTRAINTS, TEMPLATES};
 use reeve_scenarios::{Governed, same, within};
-use reeve_testkit::Plane;
+use reeve_testkit::{Plane, SOON};
 use serde_json::{Value, json};
 
 use crate::gatekeeper::flows::{CLEAN, made};
 
 const CLUSTER: &str = "c1";
-const SOON: Duration = Duration::from_mins(1);
 
 fn cups(namespace: &str, name: &str, key: &str) -> String {
     json!({

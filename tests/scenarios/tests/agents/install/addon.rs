@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt;
-use reeve_testkit::{Object, Plane, eventually};
+use reeve_testkit::{Object, Plane, SOON, eventually};
 use serde_json::{Value, json};
 
 use crate::install::site::{ADDON_API, Cluster, Site};
@@ -20,8 +20,6 @@ pub(crate) const DEPLOYMENT: (&str, &str) = ("apps/v1", "Deployment");
 pub(crate) const HOSTED_ON: &str = "addon.open-cluster-management.io/hosting-cluster-name";
 const REQUEST: (&str, &str) = ("certificates.k8s.io/v1", "CertificateSigningRequest");
 
-/// A while after which nobody waits any longer.
-pub(crate) const SOON: Duration = Duration::from_mins(1);
 /// How long an agent may take to run, or to be removed.
 const LATE: Duration = Duration::from_mins(3);
 

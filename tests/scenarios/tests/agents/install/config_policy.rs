@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
-use reeve_testkit::eventually;
+use reeve_testkit::{SOON, eventually};
 use serde_json::{Value, json};
 
-use crate::install::addon::{AGENTS, AddOn, SOON, args_of, variables};
+use crate::install::addon::{AGENTS, AddOn, args_of, variables};
 use crate::install::placed::{installed_elsewhere, placed_on_nodes, sized};
 use crate::install::site::{CLUSTER, CONFIG_POLICY, Cluster, FRAMEWORK, STANDALONE, Site};
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use reeve_testkit::eventually;
+use reeve_testkit::{SOON, eventually};
 use serde_json::{Value, json};
 
 use crate::install::addon::{AddOn, CRD, POLICIES_CRD, has_namespace, policies_crd, variables};
@@ -196,10 +196,7 @@ pub(crate) async fn orphaned_namespace(site: Arc<Site>) -> Result<()> {
     let namespace =
         json!({ "apiVersion": "v1", "kind": "Namespace", "metadata": { "name": name } });
     addon.plane.delete(&namespace.to_string()).await?;
-    addon
-        .plane
-        .gone("v1", "Namespace", None, name, crate::install::addon::SOON)
-        .await
+    addon.plane.gone("v1", "Namespace", None, name, SOON).await
 }
 pub(crate) async fn probes(site: Arc<Site>) -> Result<()> {
     let _lock = site.locks.wait(&[(FRAMEWORK, Cluster::Three)]).await?;

@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Result, ensure};
-use reeve_testkit::eventually;
+use reeve_testkit::{SOON, eventually};
 use serde_json::{Value, json};
 
 use crate::install::addon::{
-    AddOn, CRD, HOSTED_ON, POLICIES_CRD, SOON, args_of, has_namespace, policies_crd, variables,
+    AddOn, CRD, HOSTED_ON, POLICIES_CRD, args_of, has_namespace, policies_crd, variables,
 };
 use crate::install::cluster_locks::Place;
 use crate::install::site::{CLUSTER, CONFIG_POLICY, Cluster, FRAMEWORK, ON_HUB, Site};

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use reeve_testkit::{Object, eventually};
+use reeve_testkit::{Object, SOON, eventually};
 use serde_json::{Value, json};
 
-use crate::install::addon::{ADDON, AddOn, SOON, WORK, args_of, has_namespace};
+use crate::install::addon::{ADDON, AddOn, WORK, args_of, has_namespace};
 use crate::install::site::{CLUSTER, Cluster, FRAMEWORK, ON_HUB, Site, image};
 use reeve_scenarios::steadily;
 

@@ -2,11 +2,11 @@
 
 use anyhow::{Context, Result, ensure};
 use futures::future::try_join_all;
-use reeve_testkit::eventually;
 use reeve_testkit::ocm::spec_hash;
+use reeve_testkit::{SOON, eventually};
 use serde_json::{Value, json};
 
-use crate::install::addon::{AddOn, SOON};
+use crate::install::addon::AddOn;
 use crate::install::site::{ADDON_API, CONFIG_POLICY, Cluster, Site, offer};
 
 /// By the default of all clusters, the agents are in a namespace of their own.

@@ -3,7 +3,6 @@
 
 use std::fmt::Write as _;
 use std::path::Path;
-use std::time::Duration;
 
 use crate::install::addon::{ADDON, WORK};
 use crate::install::cluster_locks::ClusterLocks;
@@ -17,8 +16,8 @@ use reeve_testkit::ocm::{
     AddonManager, ClusterPlanes, Klusterlet, KlusterletOptions, WorkAgentKind,
 };
 use reeve_testkit::{
-    Component, Kubelet, KubeletOptions, Mark, Object, Plane, PlaneOptions, eventually, fleet_crd,
-    install_addon_crds,
+    Component, Kubelet, KubeletOptions, Mark, Object, Plane, PlaneOptions, SOON, eventually,
+    fleet_crd, install_addon_crds,
 };
 use serde_json::json;
 use tempfile::TempDir;
@@ -36,7 +35,6 @@ pub(crate) const USER: &str =
     "system:serviceaccount:open-cluster-management:governance-policy-addon-controller";
 const CONTROLLER: &str = "governance-policy-addon-controller";
 const NAMESPACE: &str = "open-cluster-management";
-const SOON: Duration = Duration::from_mins(1);
 
 /// The managed clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, ensure};
 use futures::future::try_join_all;
 use reeve_testkit::ocm::{AddonManager, ClusterPlanes, Klusterlet, KlusterletOptions};
 use reeve_testkit::{
-    Kubelet, KubeletOptions, Objects, Plane, PlaneOptions, eventually, fleet_crd,
+    Kubelet, KubeletOptions, Objects, Plane, PlaneOptions, SOON, eventually, fleet_crd,
     install_addon_crds, parse, workspace,
 };
 use serde_json::{Value, json};
@@ -25,7 +25,6 @@ pub(crate) const ADDON: (&str, &str) = (
     "addon.open-cluster-management.io/v1alpha1",
     "ManagedClusterAddOn",
 );
-const SOON: Duration = Duration::from_mins(1);
 const LATER: Duration = Duration::from_mins(3);
 
 /// A managed cluster.

@@ -10,7 +10,7 @@ use k8s_openapi::api::certificates::v1::{
 use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, PostParams};
 use reeve_scenarios::record::Recorder;
-use reeve_testkit::{Object, Plane, eventually, parse};
+use reeve_testkit::{Object, Plane, SOON, eventually, parse};
 use serde_json::{Value, json};
 
 use crate::lifecycle::fleet::{ADDON, ADDONS, AGENTS, Fleet, NAMESPACE, available, shipped};
@@ -18,7 +18,6 @@ use crate::lifecycle::inventory::uids;
 
 const POLICY: &str = "policy.open-cluster-management.io/v1";
 const WORK: (&str, &str) = ("work.open-cluster-management.io/v1", "ManifestWork");
-const SOON: Duration = Duration::from_mins(1);
 const LATER: Duration = Duration::from_mins(3);
 /// How long the lease of the Go controller is valid, in seconds.
 const LEASE_SECONDS: u64 = 137;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use reeve_testkit::{Plane, eventually, planes_are_embedded, workspace};
+use reeve_testkit::{Plane, SOON, eventually, planes_are_embedded, workspace};
 use serde_json::json;
 
 use crate::lifecycle::fleet::{AGENTS, Fleet, NAMESPACE};
@@ -11,7 +11,6 @@ use crate::lifecycle::inventory::{self, Inventory};
 
 const CLUSTERS: [&str; 2] = ["c1", "c2"];
 const POLICY: &str = "policy.open-cluster-management.io/v1";
-const SOON: Duration = Duration::from_mins(1);
 /// How long a controller may take to act on a watch event.
 const SETTLE_TIME: Duration = Duration::from_secs(2);
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use anyhow::{Result, ensure};
 use kube::api::{Api, DeleteParams, DynamicObject, PropagationPolicy};
-use reeve_testkit::eventually;
+use reeve_testkit::{SOON, eventually};
 use serde_json::{Value, json};
 
 use crate::unattended::hub::{
-    ADDON, CONFIG_POLICY, CONTROLLER, FRAMEWORK, HOSTED_ON, Hub, SOON, STANDALONE, version,
+    ADDON, CONFIG_POLICY, CONTROLLER, FRAMEWORK, HOSTED_ON, Hub, STANDALONE, version,
 };
 
 const DEPLOY: &str = "addon-config-policy-controller-deploy-0";

@@ -1,12 +1,10 @@
 //! A hub with the add-on controller and OCM's addon-manager, and what work agents would say.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
 use reeve_testkit::ocm::AddonManager;
 use reeve_testkit::{
-    Component, Object, Plane, PlaneOptions, eventually, install_addon_crds, world,
+    Component, Object, Plane, PlaneOptions, SOON, eventually, install_addon_crds, world,
 };
 use serde_json::{Value, json};
 
@@ -19,7 +17,6 @@ pub(crate) const ADDON: (&str, &str) = (
     "addon.open-cluster-management.io/v1alpha1",
     "ManagedClusterAddOn",
 );
-pub(crate) const SOON: Duration = Duration::from_secs(30);
 const WORK: (&str, &str) = ("work.open-cluster-management.io/v1", "ManifestWork");
 const CLUSTER: (&str, &str) = ("cluster.open-cluster-management.io/v1", "ManagedCluster");
 

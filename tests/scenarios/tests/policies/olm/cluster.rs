@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use kube::ResourceExt as _;
 use reeve_scenarios::{Controller, OperatorSubject, apply_json, namespace};
 use reeve_testkit::{
     Kubelet, KubeletOptions, OLM_NAMESPACE, Object, Objects, Olm, Plane, PlaneOptions, World,
@@ -268,7 +269,7 @@ impl<'c> Operator<'c> {
     pub(crate) async fn says(&self, condition: [&str; 3], part: &str) -> Result<()> {
         let [type_, status, reason] = condition;
         let what = format!("{}: {type_} is {status} for {reason}: {part}", self.name);
-        takes(what, || async {
+        let said = takes(what, || async {
             let found = self.status().await?;
             let mut conditions = found["conditions"].as_array().into_iter().flatten();
             let condition = conditions.find(|condition| condition["type"] == type_);
@@ -283,7 +284,27 @@ impl<'c> Operator<'c> {
             );
             Ok(())
         })
-        .await
+        .await;
+        match said {
+            Ok(()) => Ok(()),
+            Err(error) => Err(error.context(self.installation().await)),
+        }
+    }
+
+    /// What OLM says of the operator's `InstallPlan`s and `ClusterServiceVersion`s, a line each.
+    async fn installation(&self) -> String {
+        let mut lines = Vec::new();
+        for kind in ["InstallPlan", "ClusterServiceVersion"] {
+            match self.list(kind).await {
+                Ok(found) => lines.extend(found.iter().map(|object| {
+                    let status = &object.data["status"];
+                    let (phase, message) = (&status["phase"], &status["message"]);
+                    format!("{kind} {}: {phase}, {message}", object.name_any())
+                })),
+                Err(error) => lines.push(format!("{kind}: {error:#}")),
+            }
+        }
+        lines.join("\n")
     }
 
     /// Waits until the related objects of a kind have these names, compliances and reasons.
@@ -334,7 +355,7 @@ impl<'c> Operator<'c> {
 
     pub(crate) async fn names(&self, kind: &str) -> Result<Vec<String>> {
         let found = self.list(kind).await?;
-        Ok(found.iter().map(kube::ResourceExt::name_any).collect())
+        Ok(found.iter().map(Object::name_any).collect())
     }
 
     /// Waits until the Subscription is there.

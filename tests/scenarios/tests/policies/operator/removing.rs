@@ -1,16 +1,13 @@
 //! Operators that must not be there.
 
+use reeve_testkit::SOON;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::{Controller, apply_json, namespace, same, steadily, within};
 use serde_json::{Value, json};
 
 use crate::operator::cluster::{Cluster, OLM, Operator, with_olm};
-
-/// How long a definition may take to go.
-const SOON: Duration = Duration::from_secs(30);
 
 const KINDS: [&str; 3] = ["Subscription", "ClusterServiceVersion", "OperatorGroup"];
 

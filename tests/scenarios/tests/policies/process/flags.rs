@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_testkit::Component;
+use reeve_testkit::{Component, SOON};
 
-use crate::process::{NAME, Planes, SOON};
+use crate::process::{NAME, Planes};
 
 /// Arguments, variables, and what the program reports to them.
 type Case = (

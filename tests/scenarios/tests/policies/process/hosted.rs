@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt;
-use reeve_testkit::{Object, Plane, eventually, http_get, parse, workspace};
+use reeve_testkit::{Object, Plane, SOON, eventually, http_get, parse, workspace};
 use serde_json::json;
 
-use crate::process::{Planes, Running, SOON};
+use crate::process::{Planes, Running};
 
 const POLICY: &str = r"
 {apiVersion: v1, kind: Namespace, metadata: {name: hosted}}

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::addon_lease::AddonLease;
-use reeve_testkit::{Plane, eventually};
+use reeve_testkit::{Plane, SOON, eventually};
 
-use crate::process::{Planes, SOON};
+use crate::process::Planes;
 
 const NAME: &str = "governance-standalone-hub-templating";
 

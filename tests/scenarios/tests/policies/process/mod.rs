@@ -8,11 +8,10 @@ mod uninstall;
 
 use std::path::Path;
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Result;
 use reeve_scenarios::{SuiteRun, run_on, scenario};
-use reeve_testkit::{Component, Plane, PlaneOptions, free_port};
+use reeve_testkit::{Component, Plane, PlaneOptions, SOON, free_port};
 
 /// Two clusters: one runs the controllers and keeps the policies, the other one may be spoken about.
 pub(crate) struct Planes {
@@ -21,8 +20,6 @@ pub(crate) struct Planes {
 }
 
 pub(crate) const NAME: &str = "config-policy-controller";
-pub(crate) const SOON: Duration = Duration::from_secs(30);
-
 /// A controller as a process, with its pages.
 pub(crate) struct Running {
     pub(crate) component: Component,

@@ -1,6 +1,7 @@
 //! The TLS profile of the cluster. A process finds its namespace in a file that only Pods have, so this is the
 //! library's part of it.
 
+use reeve_testkit::SOON;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
@@ -11,7 +12,7 @@ use reeve_runtime::serving::{TLS_PROFILE, tls_settings};
 use reeve_runtime::supervisor::Supervisor;
 use serde_json::json;
 
-use crate::process::{Planes, SOON};
+use crate::process::Planes;
 
 fn profile(namespace: &str, version: &str) -> String {
     json!({

@@ -21,9 +21,9 @@ use reeve_runtime::metrics::{ControllerMetrics, Metrics};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::Queue;
 use reeve_runtime::supervisor::Supervisor;
-use reeve_testkit::{Component, Object, Plane, eventually};
+use reeve_testkit::{Component, Object, Plane, SOON, eventually};
 
-use crate::process::{NAME, Planes, SOON};
+use crate::process::{NAME, Planes};
 
 const API: &str = "policy.open-cluster-management.io/v1";
 const KIND: &str = "ConfigurationPolicy";

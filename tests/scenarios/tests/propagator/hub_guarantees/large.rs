@@ -1,9 +1,8 @@
 //! A policy on more clusters than its status has room for in etcd.
 
 use anyhow::{Context, Result, ensure};
-use reeve_testkit::{Plane, eventually};
+use reeve_testkit::{Plane, SOON, eventually};
 use serde_json::{Value, json};
-use std::time::Duration;
 
 use crate::hub_guarantees::{Propagator, V1, plane};
 
@@ -11,7 +10,6 @@ const NAMESPACE: &str = "roots";
 /// With the longest names, nine thousand fit.
 const CLUSTERS: usize = 12_000;
 const PER_DECISION: usize = 1_000;
-const SOON: Duration = Duration::from_mins(3);
 
 pub(crate) async fn omitted() -> Result<()> {
     let hub = plane("large").await?;

@@ -1,15 +1,14 @@
 //! Keys of many clusters change, again and again, while what they encrypt changes too.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use futures::future::try_join_all;
 use kube::ResourceExt as _;
-use reeve_scenarios::{
-    Choice, Root, Site, Via, annotation, objects, policy_spec, same, wants, within,
-};
+use reeve_scenarios::{Choice, Root, Site, Via, annotation, objects, policy_spec, same, wants};
 use reeve_templates_engine::encryption::{Encryption, TOKEN_PREFIX, decode_base64};
-use reeve_testkit::{Object, Plane};
+use reeve_testkit::{Object, Plane, eventually};
 use serde_json::{Value, json};
 
 use crate::hub_guarantees::{IV, KEYS, Propagator, ROTATED, V1, hub, plane};
@@ -19,6 +18,8 @@ const CLUSTERS: usize = 100;
 /// The clusters of these numbers and above come and go meanwhile.
 const SETTLED: usize = 85;
 const AT_ONCE: usize = 16;
+/// How long a wave of rotations may take: a busy machine writes two keys and their replicas a second.
+const WAVE: Duration = Duration::from_mins(5);
 
 /// The names of the clusters, shortened.
 fn names() -> Vec<String> {
@@ -154,7 +155,8 @@ async fn expire_one(site: &Site<'_>, cluster: &str) -> Result<()> {
 
 /// Waits until no key is to be rotated.
 async fn rotated(site: &Site<'_>, wave: usize) -> Result<()> {
-    within(format!("all keys of wave {wave} are rotated"), || async {
+    let what = format!("all keys of wave {wave} are rotated");
+    eventually(what, WAVE, || async {
         let keys = keys(site).await?;
         let old = keys
             .iter()
@@ -188,7 +190,8 @@ async fn settled(
     edit: usize,
     before: &BTreeMap<String, Vec<u8>>,
 ) -> Result<BTreeMap<String, Vec<u8>>> {
-    within("every replica is encrypted with the key of now", || async {
+    let what = "every replica is encrypted with the key of now";
+    eventually(what, WAVE, || async {
         let secrets = keys(site).await?;
         let replicas = site.list(V1, "Policy", None).await?;
         let mut current = BTreeMap::new();

@@ -13,7 +13,7 @@ use reeve_propagator::Args;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::client::InProcessServers;
 use reeve_testkit::world::{decide, register};
-use reeve_testkit::{Objects, Plane, eventually, free_port, http_get};
+use reeve_testkit::{Objects, Plane, SOON, eventually, free_port, http_get};
 use serde_json::json;
 use tokio::sync::watch;
 use tower::service_fn;
@@ -22,7 +22,6 @@ use crate::hub_guarantees::{Propagator, V1, plane};
 
 const CLUSTER: &str = "placed";
 const NAMESPACE: &str = "roots";
-const SOON: Duration = Duration::from_mins(1);
 /// How long a new leader that decides wrongly would take for it, many times over.
 const STEADY: Duration = Duration::from_secs(5);
 

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use jiff::Timestamp;
 use reeve_testkit::world::{decide, register};
-use reeve_testkit::{AuditEvent, AuditLog, Mark, Plane, eventually};
+use reeve_testkit::{AuditEvent, AuditLog, Mark, Plane, SOON, eventually};
 
-use crate::propagator_process::{Hubs, Running, SOON, WRITER};
+use crate::propagator_process::{Hubs, Running, WRITER};
 
 const LEASE: &str = "policy-propagator.open-cluster-management.io";
 const CLUSTER: &str = "elected";

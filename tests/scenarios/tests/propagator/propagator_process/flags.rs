@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_testkit::{Component, free_port};
+use reeve_testkit::{Component, SOON, free_port};
 
-use crate::propagator_process::{Hubs, NAME, SOON};
+use crate::propagator_process::{Hubs, NAME};
 
 /// Runs the program, which must fail with this code, and reports what it wrote.
 async fn failure(hubs: &Hubs, code: i32, args: &[&str], env: &[(&str, &str)]) -> Result<String> {

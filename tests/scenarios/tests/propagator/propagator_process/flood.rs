@@ -22,12 +22,12 @@ use k8s_openapi::api::core::v1::ServiceAccount;
 use kube::Api;
 use kube::api::PostParams;
 use reeve_testkit::world::{decide, register};
-use reeve_testkit::{Plane, eventually, reeve_binary};
+use reeve_testkit::{Plane, SOON, eventually, reeve_binary};
 use rustls::{ClientConfig, RootCertStore};
 use serde_json::json;
 
 use crate::propagator_process::serving_client::Certificate;
-use crate::propagator_process::{Hubs, Running, SOON, WRITER};
+use crate::propagator_process::{Hubs, Running, WRITER};
 
 const API: &str = "policy.open-cluster-management.io/v1";
 const LEASE: &str = "policy-propagator.open-cluster-management.io";

@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 use jiff::{SignedDuration, Timestamp};
 use reeve_testkit::world::{decide, register};
-use reeve_testkit::{AuditEvent, Mark, Plane, Proxy, eventually};
+use reeve_testkit::{AuditEvent, Mark, Plane, Proxy, SOON, eventually};
 use serde_json::json;
 
-use crate::propagator_process::{Hubs, Running, SOON, WRITER};
+use crate::propagator_process::{Hubs, Running, WRITER};
 
 /// How long renewals are cut.
 const CUT: Duration = Duration::from_mins(1);

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::all_metrics_are_documented;
 use reeve_testkit::world::{decide, register};
-use reeve_testkit::{eventually, http_get};
+use reeve_testkit::{SOON, eventually, http_get};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 
-use crate::propagator_process::{Hubs, Running, SOON, reader};
+use crate::propagator_process::{Hubs, Running, reader};
 
 const API: &str = "policy.open-cluster-management.io/v1";
 const CLUSTER: &str = "measured";

@@ -14,11 +14,10 @@ mod webhooks;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
 
 use anyhow::Result;
 use reeve_scenarios::{SuiteRun, run_on, scenario};
-use reeve_testkit::{Component, Plane, PlaneOptions, free_port, reeve_binary};
+use reeve_testkit::{Component, Plane, PlaneOptions, SOON, free_port, reeve_binary};
 use serde_json::json;
 use tokio::sync::Mutex;
 
@@ -51,7 +50,6 @@ pub(crate) fn reader(hub: &Plane, name: &str) -> Result<PathBuf> {
 pub(crate) static WRITER: Mutex<()> = Mutex::const_new(());
 
 pub(crate) const NAME: &str = "governance-policy-propagator";
-pub(crate) const SOON: Duration = Duration::from_mins(1);
 
 /// A propagator as a process, with its pages.
 pub(crate) struct Running {

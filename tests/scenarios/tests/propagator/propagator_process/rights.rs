@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use reeve_testkit::world::{decide, register};
-use reeve_testkit::{eventually, workspace};
+use reeve_testkit::{SOON, eventually, workspace};
 use serde_json::json;
 
-use crate::propagator_process::{Hubs, Running, SOON, WRITER};
+use crate::propagator_process::{Hubs, Running, WRITER};
 
 const MANIFEST: &str = "deploy/rbac/governance-policy-propagator.yaml";
 const API: &str = "policy.open-cluster-management.io/v1";

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use reeve_testkit::eventually;
 use reeve_testkit::world::{decide, register};
+use reeve_testkit::{SOON, eventually};
 
-use crate::propagator_process::{Hubs, Running, SOON, WRITER, reader};
+use crate::propagator_process::{Hubs, Running, WRITER, reader};
 
 const API: &str = "policy.open-cluster-management.io/v1";
 const CLUSTER: &str = "scoped";

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
-use reeve_testkit::{eventually, http_get};
+use reeve_testkit::{SOON, eventually, http_get};
 
-use crate::propagator_process::{Hubs, Running, SOON};
+use crate::propagator_process::{Hubs, Running};
 
 const USER: &str = "kept-waiting";
 

@@ -10,13 +10,13 @@ use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
 use reeve_runtime::flags::TlsArgs;
 use reeve_runtime::serving::{Settled, openshift_tls_settings};
 use reeve_runtime::supervisor::Supervisor;
-use reeve_testkit::{Plane, eventually, free_port, workspace};
+use reeve_testkit::{Plane, SOON, eventually, free_port, workspace};
 use rustls::version::{TLS12, TLS13};
 use serde_json::json;
 use tokio::sync::Mutex;
 
 use crate::propagator_process::serving_client::Certificate;
-use crate::propagator_process::{Hubs, Running, SOON, reader};
+use crate::propagator_process::{Hubs, Running, reader};
 
 /// There is one profile, and two scenarios.
 static TURN: Mutex<()> = Mutex::const_new(());

@@ -9,11 +9,11 @@ use http::Request;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use kube::api::{Api, DynamicObject, PostParams};
 use kube::core::Status;
-use reeve_testkit::{Plane, eventually, free_port, parse, workspace};
+use reeve_testkit::{Plane, SOON, eventually, free_port, parse, workspace};
 use serde_json::{Value, json};
 
 use crate::propagator_process::serving_client::Certificate;
-use crate::propagator_process::{Hubs, Running, SOON, WRITER, reader};
+use crate::propagator_process::{Hubs, Running, WRITER, reader};
 
 const MANIFEST: &str = "deploy/webhook/governance-policy-propagator.yaml";
 const NAMESPACE: &str = "admission";

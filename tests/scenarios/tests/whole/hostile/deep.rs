@@ -1,20 +1,18 @@
 //! Objects as deep as an API server stores them.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use reeve_runtime::decode;
 use reeve_scenarios::Governed;
 use reeve_testkit::world::{POLICIES, decide};
-use reeve_testkit::{Plane, World, eventually};
+use reeve_testkit::{Plane, SOON, World, eventually};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 const CLUSTER: &str = "c1";
 const POLICIES_PATH: &str = "/apis/policy.open-cluster-management.io/v1/namespaces";
 const DEEPS_PATH: &str = "/apis/hostile.reeve.dev/v1/namespaces/default/deeps";
-const SOON: Duration = Duration::from_mins(2);
 
 /// A kind that takes whatever is in its spec.
 const KIND: &str = "

@@ -1,17 +1,15 @@
 //! An object that no JSON decoder but Go's takes.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::Governed;
-use reeve_testkit::{Plane, World, eventually};
+use reeve_testkit::{Plane, SOON, World, eventually};
 use serde_json::json;
 use tokio::sync::Mutex;
 
 const CLUSTER: &str = "c1";
 const SECRET: &str = "hunter2-of-a-revision";
-const SOON: Duration = Duration::from_mins(1);
 
 /// The API server keeps the data of a revision as they came, so half of a surrogate pair stays in it.
 async fn create(plane: &Plane, name: &str, data: &str) -> Result<()> {

@@ -2,19 +2,19 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::Api;
 use kube::ResourceExt as _;
 use kube::api::{DynamicObject, Patch, PatchParams};
 use kube::discovery::Scope;
-use reeve_testkit::{Kubelet, KubeletOptions, Object, Plane, addon_crds, eventually, workspace};
+use reeve_testkit::{
+    Kubelet, KubeletOptions, Object, Plane, SOON, addon_crds, eventually, workspace,
+};
 use serde_json::json;
 
 use crate::packaging::rendered::{EVERYTHING, UPSTREAM, charted, kustomized};
 
-const SOON: Duration = Duration::from_mins(1);
 const NAMESPACE: &str = "open-cluster-management";
 
 /// The kinds that others bring, and the namespaces.

@@ -11,11 +11,9 @@ use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
 use reeve_runtime::discovery::DiscoveryError;
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::supervisor::Supervisor;
-use reeve_testkit::{Plane, eventually};
+use reeve_testkit::{Plane, SOON, eventually};
 use serde_json::json;
 use tokio::time::Instant;
-
-const SOON: Duration = Duration::from_secs(20);
 
 fn definition(kind: &str) -> String {
     let plural = format!("{}s", kind.to_lowercase());

@@ -1,7 +1,6 @@
 //! Dependency watches and typed watches.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::Api;
@@ -14,10 +13,8 @@ use reeve_runtime::dependencies::{DependencyWatches, ReadError};
 use reeve_runtime::discovery::{Discovery, DiscoveryError};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::{Cached, Watch};
-use reeve_testkit::{Plane, eventually};
+use reeve_testkit::{Plane, SOON, eventually};
 use serde_json::json;
-
-const SOON: Duration = Duration::from_secs(20);
 
 fn kind(group: &str, version: &str, kind: &str) -> GroupVersionKind {
     GroupVersionKind::gvk(group, version, kind)

@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::core::GroupVersionKind;
@@ -11,10 +10,9 @@ use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
 use reeve_runtime::dependencies::{Batch, DependencyGauges, DependencyWatches};
 use reeve_runtime::discovery::{Discovery, ServedKind};
 use reeve_runtime::metrics::Metrics;
-use reeve_testkit::{Plane, eventually};
+use reeve_testkit::{Plane, SOON, eventually};
 use serde_json::json;
 
-const SOON: Duration = Duration::from_secs(20);
 const NAMESPACES: usize = 50;
 
 fn name(prefix: &str, number: usize) -> String {

@@ -1,21 +1,18 @@
 //! A cluster with an auditor.
 
-use std::time::Duration;
-
 use anyhow::{Context, Result, ensure};
 use futures::{FutureExt as _, StreamExt as _, TryStreamExt as _, stream};
 use kube::api::{DynamicObject, PostParams};
 use kube::{Api, ResourceExt as _};
 use reeve_scenarios::script::{CONSTRAINTS, TEMPLATES};
 use reeve_testkit::{
-    Component, GATEKEEPER_NAMESPACE, Gatekeeper, Plane, PlaneOptions, TEMPLATES_CRD, eventually,
-    free_port, gatekeeper_crds, gatekeeper_pod, install_crd, install_gatekeeper_crds,
+    Component, GATEKEEPER_NAMESPACE, Gatekeeper, Plane, PlaneOptions, SOON, TEMPLATES_CRD,
+    eventually, free_port, gatekeeper_crds, gatekeeper_pod, install_crd, install_gatekeeper_crds,
 };
 use serde_json::{Value, json};
 
 use super::statuses::Statuses;
 
-const SOON: Duration = Duration::from_mins(3);
 /// The Pod that both auditors take themselves to be.
 const POD: &str = "gatekeeper";
 /// Objects that are created at once.
