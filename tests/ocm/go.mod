@@ -3,6 +3,7 @@ module reeve/tests/ocm
 go 1.26.0
 
 require (
+	k8s.io/klog/v2 v2.140.0
 	k8s.io/utils v0.0.0-20260210185600-b8788abfbbc2
 	open-cluster-management.io/api v1.2.0
 	open-cluster-management.io/ocm v1.2.0

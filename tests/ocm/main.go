@@ -4,9 +4,11 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"os"
 
+	"k8s.io/klog/v2"
 	"k8s.io/utils/clock"
 	"open-cluster-management.io/api/feature"
 	"open-cluster-management.io/ocm/pkg/common/options"
@@ -36,5 +38,8 @@ func run(ctx context.Context) error {
 	common.AddFlags(flags)
 	workload.AddFlags(flags)
 	features.SpokeMutableFeatureGate.AddFlag(flags)
+	logging := flag.NewFlagSet("klog", flag.ContinueOnError)
+	klog.InitFlags(logging)
+	flags.AddGoFlagSet(logging)
 	return command.Execute()
 }

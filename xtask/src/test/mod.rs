@@ -109,7 +109,8 @@ fn lanes(which: Which, selection: &Selection, built: &Built) -> Result<(Lane, La
         Which::Both => (true, Choice::Both),
         Which::Embedded => (false, Choice::Embedded),
     };
-    let mut real = Lane::new("real servers", 2);
+    // Most of the time, these wait.
+    let mut real = Lane::new("real servers", 3);
     let mut others = Lane::new("others", 2);
     if with_crates {
         add_unit_tests(selection, built, &mut others);
