@@ -84,14 +84,27 @@ impl Audited {
         Ok(this)
     }
 
-    /// Creates objects, and waits for the kinds of constraints. Returns the answers by kind and name.
+    /// Creates objects, namespaces before what is in them, and waits for the kinds of constraints. Returns the answers by
+    /// kind and name.
     pub(crate) async fn create(&self, objects: &[Value]) -> Result<Answers> {
+        let is_namespace = |object: &&Value| object["kind"] == "Namespace";
+        let (namespaces, others): (Vec<_>, Vec<_>) = objects.iter().partition(is_namespace);
+        let mut answers = Vec::new();
+        // One by one: some are there twice.
+        for namespace in namespaces {
+            answers.push(self.created(namespace).await?);
+        }
         // Boxed: the compiler cannot show that the stream of these may change threads.
-        let requests: Vec<_> = objects
-            .iter()
+        let requests: Vec<_> = others
+            .into_iter()
             .map(|one| self.created(one).boxed())
             .collect();
-        stream::iter(requests).buffered(AT_ONCE).try_collect().await
+        let others: Answers = stream::iter(requests)
+            .buffered(AT_ONCE)
+            .try_collect()
+            .await?;
+        answers.extend(others);
+        Ok(answers)
     }
 
     async fn created(&self, object: &Value) -> Result<(String, String)> {
