@@ -97,14 +97,14 @@ impl Gatekeeper {
         let folder = dir.path().display();
         // It wants the folder of its audits to be there.
         fs::create_dir(dir.path().join("audit")).context("creating the folder of audits")?;
-        // Each violation of each audit is a line of its log unless only warnings are. A second between two audits is the
-        // shortest there is; an audit of every kind takes longer than that.
-        let (operations, is_narrow, level, seconds) = match duty {
-            Duty::AuditAndAdmit => ("audit,status,webhook,generate", true, "INFO", 1),
-            Duty::Audit => ("audit,status,generate", false, "WARNING", 5),
+        // Each violation of each audit is a line of its log unless only warnings are.
+        let (operations, is_narrow, level) = match duty {
+            Duty::AuditAndAdmit => ("audit,status,webhook,generate", true, "INFO"),
+            Duty::Audit => ("audit,status,generate", false, "WARNING"),
         };
         let flags = [
-            format!("--audit-interval={seconds}"),
+            // A second is the shortest there is.
+            "--audit-interval=1".to_owned(),
             format!("--audit-match-kind-only={is_narrow}"),
             "--constraint-violations-limit=20".to_owned(),
             format!("--operation={operations}"),

@@ -19,7 +19,7 @@ use workload::Workload;
 /// A Gatekeeper that audits hundreds of constraints each second beside other tests needs a while.
 const SETTLED: Duration = Duration::from_mins(6);
 /// A few audits of Gatekeeper.
-const STEADY: Duration = Duration::from_secs(20);
+const STEADY: Duration = Duration::from_secs(10);
 
 /// Two clusters with the same objects, which differ in who audits.
 struct Pair {
