@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use http_body_util::BodyExt as _;
 use kube::Client;
 use kube::client::Body;
@@ -16,7 +16,7 @@ use crate::deep;
 use crate::hooks::{Authority, Hooks};
 
 /// One request.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
     /// What is asked, in a few words; unique in its file.
@@ -57,26 +57,9 @@ pub struct Step {
 }
 
 impl Step {
-    /// A request, named after itself, that is sent once.
-    fn new(request: &str) -> Self {
-        Self {
-            name: request.to_owned(),
-            request: request.to_owned(),
-            content_type: None,
-            accept: None,
-            user: None,
-            body: None,
-            save: BTreeMap::new(),
-            until: None,
-            has: None,
-            only: Vec::new(),
-            differs: None,
-        }
-    }
-
-    /// If it returns the reviews that webhooks have seen.
-    fn asks_for_reviews(&self) -> bool {
-        self.request.split(' ').next() == Some("SEEN")
+    /// The first word of the request, and the rest.
+    fn method_and_path(&self) -> (&str, &str) {
+        self.request.split_once(' ').unwrap_or((&self.request, ""))
     }
 }
 
@@ -154,10 +137,12 @@ pub async fn run(client: &Client, authority: &Authority, script: &Script) -> Res
     ]);
     let made = Step {
         body: Some(serde_json::json!({ "metadata": { "name": namespace } })),
-        ..Step::new("POST /api/v1/namespaces")
+        request: "POST /api/v1/namespaces".to_owned(),
+        ..Step::default()
     };
     send(client, &made, &saved).await?;
-    let counts_reviews = script.steps.iter().any(Step::asks_for_reviews);
+    let mut methods = script.steps.iter().map(|step| step.method_and_path().0);
+    let counts_reviews = methods.any(|method| method == "SEEN");
     let mut answers = Vec::new();
     for step in &script.steps {
         let answer = match of_hooks(&hooks, step)? {
@@ -167,10 +152,11 @@ pub async fn run(client: &Client, authority: &Authority, script: &Script) -> Res
                 .with_context(|| format!("{}: {}", script.name, step.name))?,
         };
         if counts_reviews && let Some(cached) = cached(step, &answer) {
-            let waiting = || format!("{}: {} in the cache", script.name, step.name);
-            send_until(client, &cached, &saved)
+            let what = format!("{}: {}", script.name, cached.name);
+            let answer = send_until(client, &cached, &saved)
                 .await
-                .with_context(waiting)?;
+                .context(what.clone())?;
+            ensure!(answer.code == 200, "{what}: {}", answer.body);
         }
         for (name, pointer) in &step.save {
             let found = answer.body.pointer(pointer).and_then(Value::as_str);
@@ -186,7 +172,7 @@ pub async fn run(client: &Client, authority: &Authority, script: &Script) -> Res
 /// A kube-apiserver begins an update with the object of its watch cache, and asks the webhooks a second time when that
 /// was too old.
 fn cached(step: &Step, answer: &Answer) -> Option<Step> {
-    let (method, path) = step.request.split_once(' ')?;
+    let (method, path) = step.method_and_path();
     let (path, query) = path.split_once('?').unwrap_or((path, ""));
     let is_write = matches!(method, "POST" | "PUT" | "PATCH") && answer.code < 300;
     if !is_write || query.contains("dryRun") {
@@ -200,27 +186,27 @@ fn cached(step: &Step, answer: &Answer) -> Option<Step> {
     };
     Some(Step {
         name: format!("{} in the cache", step.name),
+        request: format!("GET {object}?resourceVersion={version}"),
         until: Some(200),
-        ..Step::new(&format!("GET {object}?resourceVersion={version}"))
+        ..Step::default()
     })
 }
 
 /// What webhooks answer to what is for them.
 fn of_hooks(hooks: &Hooks, step: &Step) -> Result<Option<Answer>> {
-    let (word, rest) = step.request.split_once(' ').unwrap_or((&step.request, ""));
-    match (word, rest) {
+    match step.method_and_path() {
         ("ANSWER", path) => {
             hooks.set(path, step.body.clone().unwrap_or_default());
             Ok(Some(Answer::of_value(Value::Null)))
         }
-        ("SEEN", "" | "sorted") => {
+        ("SEEN", order @ ("" | "sorted")) => {
             let mut seen = hooks.seen();
-            if rest == "sorted" {
+            if order == "sorted" {
                 seen.sort_by_key(|one| one["path"].to_string());
             }
             Ok(Some(Answer::of_value(seen.into())))
         }
-        ("SEEN", rest) => bail!("{rest:?} is no order of what was seen"),
+        ("SEEN", order) => bail!("{order:?} is no order of what was seen"),
         _ => Ok(None),
     }
 }
