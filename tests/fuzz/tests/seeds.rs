@@ -7,11 +7,14 @@ use reeve_fuzz::{Corpus, run};
 static CORPUS: LazyLock<Result<Corpus, String>> =
     LazyLock::new(|| Corpus::load().map_err(|error| format!("{error:#}")));
 
+fn corpus() -> Result<&'static Corpus, String> {
+    CORPUS.as_ref().map_err(Clone::clone)
+}
+
 /// Panics of what is fuzzed are panics of the test.
 fn run_first_inputs(seed: u64) -> Result<(), String> {
-    let corpus = CORPUS.as_ref().map_err(Clone::clone)?;
     let mut last = (String::new(), Vec::new());
-    run(corpus, seed, 0..400, "", &mut |target, input| {
+    run(corpus()?, seed, 0..400, "", &mut |target, input| {
         last = (target.to_owned(), input.to_vec());
     });
     assert!(!last.0.is_empty());
@@ -20,7 +23,7 @@ fn run_first_inputs(seed: u64) -> Result<(), String> {
 
 #[test]
 fn corpus_has_templates_and_documents() -> Result<(), String> {
-    let (templates, documents) = CORPUS.as_ref().map_err(Clone::clone)?.sizes();
+    let (templates, documents) = corpus()?.sizes();
     assert!(
         templates > 3_000 && documents > 1_000,
         "{templates} {documents}"

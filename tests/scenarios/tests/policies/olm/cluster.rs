@@ -291,7 +291,7 @@ impl<'c> Operator<'c> {
         }
     }
 
-    /// What OLM says of the operator's `InstallPlan`s and `ClusterServiceVersion`s, a line each.
+    /// The phases and messages of the operator's `InstallPlan`s and `ClusterServiceVersion`s, a line each.
     async fn installation(&self) -> String {
         let mut lines = Vec::new();
         for kind in ["InstallPlan", "ClusterServiceVersion"] {

@@ -1,10 +1,10 @@
 //! Operators that must not be there.
 
-use reeve_testkit::SOON;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, ensure};
 use reeve_scenarios::{Controller, apply_json, namespace, same, steadily, within};
+use reeve_testkit::SOON;
 use serde_json::{Value, json};
 
 use crate::operator::cluster::{Cluster, OLM, Operator, with_olm};

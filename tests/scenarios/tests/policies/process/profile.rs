@@ -1,7 +1,6 @@
 //! The TLS profile of the cluster. A process finds its namespace in a file that only Pods have, so this is the
 //! library's part of it.
 
-use reeve_testkit::SOON;
 use std::sync::Arc;
 
 use anyhow::{Result, ensure};
@@ -10,6 +9,7 @@ use reeve_runtime::client::{ClientOptions, InProcessServers, connect};
 use reeve_runtime::flags::TlsArgs;
 use reeve_runtime::serving::{TLS_PROFILE, tls_settings};
 use reeve_runtime::supervisor::Supervisor;
+use reeve_testkit::SOON;
 use serde_json::json;
 
 use crate::process::Planes;
