@@ -1,5 +1,6 @@
 //! A process we started: its log, its signals, its end.
 
+use std::env;
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -10,6 +11,18 @@ use anyhow::{Context, Result};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::{eventually, evidence, reaper};
+
+/// The variables of this process's environment that a process gets. It gets no other one: a developer's own cluster
+/// (`KUBECONFIG`) must be out of reach, and programs must behave the same everywhere. Where `CI` is set, for example, OLM
+/// refuses every `CustomResourceDefinition` that it has to create.
+const INHERITED: [&str; 6] = [
+    "PATH",
+    "TMPDIR",
+    "LD_LIBRARY_PATH",
+    "RUST_LOG",
+    "RUST_BACKTRACE",
+    "LLVM_PROFILE_FILE",
+];
 
 /// How to start a process; kept, so that it can be started again.
 #[derive(Debug, Clone)]
@@ -32,9 +45,12 @@ impl Launch {
         let stderr = log.try_clone().context("sharing the log")?;
         let inner = Command::new(&self.program)
             .args(&self.args)
-            // A developer's own cluster must be out of reach: only what the test names is used.
-            .env_remove("KUBECONFIG")
-            .env_remove("KUBERNETES_SERVICE_HOST")
+            .env_clear()
+            .envs(
+                INHERITED
+                    .iter()
+                    .filter_map(|name| Some((name, env::var_os(name)?))),
+            )
             .env("HOME", &self.home)
             .envs(self.env.iter().map(|(key, value)| (key, value)))
             .stdin(Stdio::null())
@@ -130,4 +146,33 @@ pub(crate) fn read_lossy(path: &Path) -> String {
 pub(crate) fn tail(text: &str, count: usize) -> String {
     let lines: Vec<_> = text.lines().collect();
     lines[lines.len().saturating_sub(count)..].join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_process_inherits_only_what_is_listed() {
+        let dir = tempfile::tempdir().unwrap();
+        let launch = Launch {
+            name: "env".to_owned(),
+            program: "env".into(),
+            args: Vec::new(),
+            env: vec![("GIVEN".to_owned(), "1".to_owned())],
+            home: dir.path().to_owned(),
+            log: dir.path().join("log"),
+        };
+        // Cargo sets it for every test.
+        assert!(env::var_os("CARGO_MANIFEST_DIR").is_some());
+        launch.start().unwrap().wait(crate::SOON).await.unwrap();
+        let log = launch.log();
+        let names: Vec<_> = log
+            .lines()
+            .filter_map(|line| line.split('=').next())
+            .collect();
+        assert!(names.contains(&"PATH") && names.contains(&"GIVEN"), "{log}");
+        let known = |name: &&str| INHERITED.contains(name) || ["HOME", "GIVEN"].contains(name);
+        assert!(names.iter().all(known), "{log}");
+    }
 }

@@ -27,8 +27,8 @@ pub struct Component {
 }
 
 impl Component {
-    /// Starts `name` (such as `governance-policy-propagator`) with `args` and, on top of this
-    /// process's own environment without its `KUBECONFIG`, `env`.
+    /// Starts `name` (such as `governance-policy-propagator`) with `args` and `env`. Of this process's own environment
+    /// it gets the search path and what developers set to see more, such as `RUST_LOG`.
     ///
     /// The first call builds the `reeve` program unless `REEVE_BIN` names one.
     pub fn spawn(name: &str, args: &[&str], env: &[(&str, &str)]) -> Result<Self> {
