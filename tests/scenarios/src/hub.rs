@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 use reeve_testkit::{Component, Object, Objects, Plane, PlaneOptions, free_port, http_get};
-use serde_json::json;
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::Site;
@@ -93,11 +92,12 @@ impl Hub {
             ..PlaneOptions::default()
         })
         .await?;
-        plane.install_crds().await?;
         match kinds {
-            HubKinds::Usual => {}
-            HubKinds::NoRules => remove_rules(&plane).await?,
-            HubKinds::Jobs => install_test_crds(&plane).await?,
+            HubKinds::NoRules => plane.install_crds_without_rules().await?,
+            HubKinds::Usual | HubKinds::Jobs => plane.install_crds().await?,
+        };
+        if kinds == HubKinds::Jobs {
+            install_test_crds(&plane).await?;
         }
         let propagator = Propagator::start(&plane).await?;
         Ok(Self { propagator, plane })
@@ -153,15 +153,6 @@ impl Hub {
 fn belongs(object: &Object, key: &str) -> bool {
     let namespace = object.metadata.namespace.as_deref().unwrap_or_default();
     format!("{namespace}-").starts_with(key)
-}
-
-async fn remove_rules(plane: &Plane) -> Result<()> {
-    let (api_version, kind) = ("apiextensions.k8s.io/v1", "CustomResourceDefinition");
-    let name = "placementrules.apps.open-cluster-management.io";
-    let definition =
-        json!({ "apiVersion": api_version, "kind": kind, "metadata": { "name": name } });
-    plane.delete(&definition.to_string()).await?;
-    plane.gone(api_version, kind, None, name, READY).await
 }
 
 /// A running propagator.

@@ -59,7 +59,10 @@ pub use audit::{AuditEvent, AuditLog, AuditQuery, Mark, count, tally};
 pub use cargo::{cargo_command, target_folder};
 pub use certificate_request::certificate_request;
 pub use clients::{client_go, python_client};
-pub use crds::{addon_crds, fleet_crd, install as install_crd, install_addon_crds, install_crds};
+pub use crds::{
+    addon_crds, fleet_crd, install as install_crd, install_addon_crds, install_crds,
+    install_crds_without_rules,
+};
 pub use dump::dump;
 pub use fault_proxy::{FaultProxy, NetworkFault};
 pub use gatekeeper::{

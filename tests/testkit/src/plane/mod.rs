@@ -20,7 +20,7 @@ use crate::audit::AuditLog;
 use crate::child::Child;
 use crate::net::free_ports;
 use crate::pki::Pki;
-use crate::{Objects, dump, evidence, install_crds};
+use crate::{Objects, dump, evidence, install_crds, install_crds_without_rules};
 
 /// Names what planes are: `embedded`, or else real ones.
 const VARIABLE: &str = "REEVE_PLANE";
@@ -295,6 +295,11 @@ impl Plane {
     /// See [`install_crds`].
     pub async fn install_crds(&self) -> Result<Vec<String>> {
         install_crds(&self.objects).await
+    }
+
+    /// See [`install_crds_without_rules`].
+    pub async fn install_crds_without_rules(&self) -> Result<Vec<String>> {
+        install_crds_without_rules(&self.objects).await
     }
 
     /// See [`dump`].

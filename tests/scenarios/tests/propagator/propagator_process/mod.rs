@@ -18,7 +18,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 use reeve_scenarios::{SuiteRun, run_on, scenario};
 use reeve_testkit::{Component, Plane, PlaneOptions, SOON, free_port, reeve_binary};
-use serde_json::json;
 use tokio::sync::Mutex;
 
 /// Two hubs: on one of them the scenario of the election is about who writes, on the other one is a TLS profile.
@@ -124,14 +123,8 @@ pub(crate) fn run(suite: SuiteRun) -> ExitCode {
             })
         };
         let (plain, openshift) = tokio::try_join!(plane("plain", true), plane("openshift", false))?;
-        tokio::try_join!(plain.install_crds(), openshift.install_crds())?;
         // One hub has placement rules and one has none.
-        let name = "placementrules.apps.open-cluster-management.io";
-        let api = "apiextensions.k8s.io/v1";
-        let kind = "CustomResourceDefinition";
-        let rules = json!({ "apiVersion": api, "kind": kind, "metadata": { "name": name } });
-        plain.delete(&rules.to_string()).await?;
-        plain.gone(api, kind, None, name, SOON).await?;
+        tokio::try_join!(plain.install_crds_without_rules(), openshift.install_crds())?;
         tokio::try_join!(plain.apply(READER), openshift.apply(READER))?;
         Ok(Hubs { plain, openshift })
     };
