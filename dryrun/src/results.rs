@@ -1,5 +1,6 @@
 //! What a run leaves: files, the exit code and the last lines.
 
+use reeve_manifests::{Readers, replace_file};
 use serde_json::{Map, Value};
 
 use crate::args::Args;
@@ -65,7 +66,7 @@ impl Results {
                 .map(to_yaml)
                 .collect::<Result<Vec<_>, _>>();
             let text = texts.map_err(Error::SaveStatus)?.join("---\n");
-            let written = std::fs::write(path, text);
+            let written = replace_file(path, text.as_bytes(), Readers::Usual);
             written.map_err(|error| Error::SaveStatus(messages::unreadable(path, &error)))?;
         }
         if let Some(path) = &args.messages_path {
@@ -73,7 +74,7 @@ impl Results {
             if !text.is_empty() {
                 text.push('\n');
             }
-            let written = std::fs::write(path, text);
+            let written = replace_file(path, text.as_bytes(), Readers::Usual);
             written.map_err(|error| Error::SaveMessages(messages::unreadable(path, &error)))?;
         }
         Ok(())

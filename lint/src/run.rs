@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
+use reeve_manifests::{Readers, replace_file};
 use reeve_report::Output;
 use serde_json::Value;
 
@@ -239,7 +240,11 @@ fn mend(files: &mut [File], all: &[Finding]) -> Result<usize, String> {
         let (text, count) = fix::mend(file, &own);
         if count > 0 {
             let path = Path::new(&file.path);
-            std::fs::write(path, &text).map_err(|error| messages::unwritable(path, &error))?;
+            if path.is_symlink() {
+                return Err(messages::not_through_link(path));
+            }
+            replace_file(path, text.as_bytes(), Readers::Usual)
+                .map_err(|error| messages::unwritable(path, &error))?;
             *file = File::new(file.path.clone(), text);
             fixed += count;
         }

@@ -1,11 +1,10 @@
 //! What was read for templates, for a file from which the same result can be made again.
 
 use std::collections::BTreeMap;
-use std::io::Write as _;
-use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
+use reeve_manifests::{Readers, replace_file};
 use reeve_runtime::discovery::ServedKind;
 use serde_json::Value;
 
@@ -67,9 +66,6 @@ impl Used {
 
 /// Writes a file that may have secrets: only its owner can read it.
 pub(crate) fn write(path: &Path, text: &str) -> Result<(), String> {
-    let failed = |error: std::io::Error| messages::unwritable(path, &error);
-    let mut options = std::fs::OpenOptions::new();
-    options.create(true).truncate(true).write(true).mode(0o600);
-    let mut file = options.open(path).map_err(failed)?;
-    file.write_all(text.as_bytes()).map_err(failed)
+    let written = replace_file(path, text.as_bytes(), Readers::Owner);
+    written.map_err(|error| messages::unwritable(path, &error))
 }
