@@ -3,7 +3,7 @@
 use reeve_api::names::RootPolicyName;
 use reeve_runtime::manager::Manager;
 use reeve_runtime::object::ObjectKey;
-use reeve_runtime::queue::Queue;
+use reeve_runtime::queue::{Queue, flow};
 
 /// The queue of each reconciler.
 #[derive(Clone)]
@@ -24,7 +24,10 @@ impl Queues {
     /// Empty queues.
     pub fn new(manager: &Manager) -> Self {
         Self {
-            replicas: manager.queue("replicated-policy"),
+            // The name of a replica is that of its root policy: no root policy waits behind all replicas of another.
+            replicas: manager
+                .queue("replicated-policy")
+                .with_flows(|replica: &ObjectKey| flow(&replica.name)),
             roots: manager.queue("root-policy-status"),
             sets: manager.queue("policy-set"),
             keys: manager.queue("policy-encryption-keys"),

@@ -1,6 +1,8 @@
-//! A queue of keys to reconcile: no key twice, no key twice at once, failures retried with backoff.
+//! A queue of keys to reconcile: no key twice, no key twice at once, failures retried with backoff, and fair turns.
 
-use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
+mod ready;
+
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fmt::{Debug, Display};
 use std::hash::Hash;
 use std::panic::AssertUnwindSafe;
@@ -17,6 +19,9 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::activity::{LASTING, Work};
 use crate::metrics::{ControllerMetrics, Outcome, Worked};
+
+use ready::Ready;
+pub use ready::{Flow, flow};
 
 /// A type of keys.
 pub trait Key: Clone + Ord + Hash + Debug + Send + Sync + 'static {}
@@ -100,18 +105,27 @@ impl<K> Clone for Queue<K> {
 
 struct State<K> {
     has_workers: bool,
-    /// The waiting keys, with the time when each was enqueued.
-    ready: VecDeque<(K, Instant)>,
+    /// The waiting keys.
+    ready: Ready<K>,
+    flow_of: Option<fn(&K) -> Flow>,
     /// The keys in `ready`.
     queued: HashSet<K>,
-    /// The keys that are being reconciled. The value is whether the key was enqueued again since.
-    running: HashMap<K, bool>,
+    /// The keys that are being reconciled.
+    running: HashMap<K, Running>,
     timers: BTreeSet<(Instant, K)>,
     /// The one timer of each key in `timers`.
     due: HashMap<K, Instant>,
     failures: HashMap<K, u32>,
     /// The keys in `queued` and `running` that are only there because the backoff of a failure is over.
     retried: HashSet<K>,
+}
+
+/// The reconcile of a key.
+#[derive(Clone, Copy, Debug)]
+struct Running {
+    since: Instant,
+    /// The key was enqueued again since.
+    again: bool,
 }
 
 impl<K: Key> State<K> {
@@ -150,10 +164,11 @@ impl<K: Key> State<K> {
     }
 
     fn enqueue(&mut self, key: K) {
-        if let Some(again) = self.running.get_mut(&key) {
-            *again = true;
+        if let Some(running) = self.running.get_mut(&key) {
+            running.again = true;
         } else if self.queued.insert(key.clone()) {
-            self.ready.push_back((key, Instant::now()));
+            let flow = self.flow_of.map_or(0, |flow_of| flow_of(&key));
+            self.ready.push(flow, key);
         }
     }
 
@@ -191,19 +206,51 @@ impl<K: Key> State<K> {
             }
             self.enqueue(key);
         }
-        let Some((key, since)) = self.ready.pop_front() else {
+        let Some((key, since)) = self.ready.pop() else {
             return Err(self.timers.first().map(|(at, _)| *at));
         };
         self.queued.remove(&key);
         // This reconcile replaces the one of the timer.
         self.cancel_timer(&key);
-        self.running.insert(key.clone(), false);
+        let running = Running {
+            since: now,
+            again: false,
+        };
+        self.running.insert(key.clone(), running);
         Ok((key, since))
     }
 
-    fn finished(&mut self, key: &K) {
+    /// Finds the reconciles that take long. Returns when the next one does.
+    fn find_slow(&mut self, now: Instant) -> Option<Instant> {
+        let flow_of = self.flow_of?;
+        let mut next = None;
+        for (key, running) in &self.running {
+            let at = running.since + ready::SLOW;
+            if self.ready.is_slow(key) {
+                continue;
+            }
+            if at <= now {
+                self.ready.takes_long(flow_of(key), key.clone());
+            } else if next.is_none_or(|next| at < next) {
+                next = Some(at);
+            }
+        }
+        next
+    }
+
+    /// How many keys may be reconciled at once, and when the next reconcile takes long.
+    fn capacity(&mut self, workers: usize, now: Instant) -> (usize, Option<Instant>) {
+        let slow_at = self.find_slow(now);
+        (workers + self.ready.more_workers(), slow_at)
+    }
+
+    fn finished(&mut self, key: &K, took: Duration) {
+        if let Some(flow_of) = self.flow_of {
+            self.ready.ended(flow_of(key), key, took);
+        }
         self.retried.remove(key);
-        if self.running.remove(key) == Some(true) {
+        let ended = self.running.remove(key);
+        if ended.is_some_and(|ended| ended.again) {
             self.add(key.clone());
         }
     }
@@ -215,12 +262,21 @@ impl<K: Key> Queue<K> {
         Self::with_backoff(name, metrics, Backoff::default())
     }
 
+    /// The same queue, whose keys take turns by their flow: the keys of one do not wait behind all those of another, and flows whose
+    /// reconciles take long have at most half of the workers.
+    #[must_use]
+    pub fn with_flows(self, flow_of: fn(&K) -> Flow) -> Self {
+        self.state.lock().flow_of = Some(flow_of);
+        self
+    }
+
     /// An empty queue with another backoff.
     pub fn with_backoff(name: &'static str, metrics: &ControllerMetrics, backoff: Backoff) -> Self {
         metrics.register(name);
         let state = Arc::new(Mutex::new(State {
             has_workers: false,
-            ready: VecDeque::new(),
+            ready: Ready::default(),
+            flow_of: None,
             queued: HashSet::new(),
             running: HashMap::new(),
             timers: BTreeSet::new(),
@@ -262,7 +318,7 @@ impl<K: Key> Queue<K> {
         self.notify.notify_one();
     }
 
-    /// Reconciles the keys with at most `workers` at once until `stop`, then waits for the running reconciles. A
+    /// Reconciles the keys with at most `workers` at once, half as many more while keys of slow [flows](Self::with_flows) take long, until `stop`; then waits for the running reconciles. A
     /// panic in a reconcile is an error like any other.
     pub async fn run<F, Fut, E>(self, workers: usize, stop: CancellationToken, reconcile: F)
     where
@@ -272,13 +328,21 @@ impl<K: Key> Queue<K> {
     {
         let mut running = FuturesUnordered::new();
         self.metrics.workers_spawned(self.name, workers.max(1));
-        self.state.lock().has_workers = true;
+        {
+            let mut state = self.state.lock();
+            state.has_workers = true;
+            state.ready.set_workers(workers.max(1));
+        }
         loop {
-            let mut next_timer = None;
-            while running.len() < workers.max(1) {
-                let (next, depth) = {
+            let next_timer = loop {
+                let (next, depth, slow_at) = {
                     let mut state = self.state.lock();
-                    (state.next(Instant::now()), state.ready.len())
+                    let now = Instant::now();
+                    let (capacity, slow_at) = state.capacity(workers.max(1), now);
+                    if running.len() >= capacity {
+                        break slow_at;
+                    }
+                    (state.next(now), state.ready.len(), slow_at)
                 };
                 match next {
                     Ok((key, since)) => {
@@ -292,12 +356,9 @@ impl<K: Key> Queue<K> {
                         let work = AbortOnDropHandle::new(work);
                         running.push(async move { (key, started, work.await) });
                     }
-                    Err(at) => {
-                        next_timer = at;
-                        break;
-                    }
+                    Err(at) => break at.into_iter().chain(slow_at).min(),
                 }
-            }
+            };
             let timer = async {
                 match next_timer {
                     Some(at) => tokio::time::sleep_until(at).await,
@@ -348,7 +409,7 @@ impl<K: Key> Queue<K> {
                 }
             }
         };
-        state.finished(key);
+        state.finished(key, since.elapsed());
         drop(state);
         let worked = Worked {
             since,

@@ -20,7 +20,8 @@ use reeve_runtime::dependencies::DependencyGauges;
 use reeve_runtime::events::EventRecorder;
 use reeve_runtime::leader::LeaseTimings;
 use reeve_runtime::manager::{LeaderElection, Manager, ManagerError, Role, ServerOptions};
-use reeve_runtime::queue::Backoff;
+use reeve_runtime::object::ObjectKey;
+use reeve_runtime::queue::{Backoff, flow};
 use reeve_runtime::serving;
 use reeve_runtime::supervisor::Supervisor;
 
@@ -136,7 +137,10 @@ async fn start_controller(args: ControllerArgs, stop: CancellationToken) -> Resu
         longest: LONGEST_RETRY.max(first),
     };
     constraints::start(&args, (&options, settings.target.as_deref()), &mut manager).await?;
-    let queue = manager.queue_with_backoff(CONTROLLER, backoff);
+    let queue = manager
+        .queue_with_backoff(CONTROLLER, backoff)
+        // Policies that take long leave workers to the others.
+        .with_flows(|policy: &ObjectKey| flow(policy));
     let deps = ReconcilerDeps {
         hosting,
         target,

@@ -4,6 +4,7 @@
 mod accounts;
 mod chaos;
 mod ended;
+mod fair;
 mod large;
 mod model;
 mod rotation;
@@ -122,6 +123,9 @@ pub(crate) fn run(suite: SuiteRun) -> ExitCode {
                 "takeover_with_a_late_watch_of_placement_deletes_no_replica",
                 |_| Box::pin(takeover::with(takeover::Lag::Placement)),
             ),
+            scenario("prop_58_greedy_policy_delays_no_other", |_| {
+                Box::pin(fair::greedy_policy_delays_no_other())
+            }),
             scenario("prop_193_status_larger_than_etcd_takes_is_cut", |_| {
                 Box::pin(large::omitted())
             }),

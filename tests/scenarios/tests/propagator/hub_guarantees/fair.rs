@@ -1,0 +1,88 @@
+//! The hub templates of one tenant compute as long as they may; the policy of another one does not wait for all of them.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, ensure};
+use reeve_scenarios::{Root, Site, Via, errors, objects, policy_spec, wants, within};
+use reeve_testkit::{Object, Plane};
+use serde_json::{Value, json};
+
+use crate::hub_guarantees::{Propagator, V1, hub, plane};
+
+const CLUSTERS: usize = 12;
+/// Fewer than there are greedy replicas.
+const WORKERS: &str = "--replicated-policy-max-concurrency=4";
+/// Behind the greedy replicas an edit takes as long as all of them: half a minute and more.
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// An edit reaches all clusters soon although another policy makes one key after the other.
+pub(crate) async fn greedy_policy_delays_no_other() -> Result<()> {
+    let plane = plane("fair").await?;
+    let mut propagator = Propagator::start(&plane, &[WORKERS], &[]).await?;
+    let outcome = play(&plane).await;
+    let outcome = propagator.with_log(outcome);
+    propagator.component.stop().await?;
+    outcome
+}
+
+async fn play(plane: &Plane) -> Result<()> {
+    let clusters: Vec<String> = (0..CLUSTERS).map(|number| format!("m{number}")).collect();
+    let clusters: Vec<&str> = clusters.iter().map(String::as_str).collect();
+    let site = Site::open(plane, "fair", &clusters).await?;
+    let honest = site.root("honest");
+    honest.apply(spec("honest", r#""0""#)).await?;
+    site.placed(Via::Placement, "honest", "honest", &clusters)
+        .await?;
+    arrived(&honest, &clusters, "0").await?;
+    let alone = edit(&honest, &clusters, "1").await?;
+
+    let greedy = site.root("greedy");
+    let keys = format!(
+        "{}{}{}",
+        hub("range until 1000"),
+        hub(r#"genPrivateKey "rsa" | len"#),
+        hub("end")
+    );
+    let wanted = wants("greedy", json!({ "edit": keys }));
+    greedy.apply(policy_spec(&[wanted])).await?;
+    site.placed(Via::Placement, "greedy", "greedy", &clusters)
+        .await?;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let beside = edit(&honest, &clusters, "2").await?;
+    println!("an edit takes {alone:?} alone, {beside:?} beside a greedy policy");
+    ensure!(beside < LIMIT, "the edit took {beside:?}, alone {alone:?}");
+    within("a greedy replica has its limit as an error", || async {
+        let replicas = site.list(V1, "Policy", None).await?;
+        let mut errors = replicas.iter().flat_map(errors).flatten();
+        let is_limit = errors.any(|text| text.contains("the template exceeded the limit"));
+        ensure!(is_limit, "no replica has");
+        Ok(())
+    })
+    .await
+}
+
+fn spec(name: &str, action: &str) -> Value {
+    policy_spec(&[wants(name, json!({ "edit": hub(action) }))])
+}
+
+/// Edits the policy. Returns how long it takes until all replicas have the edit.
+async fn edit(root: &Root<'_>, clusters: &[&str], number: &str) -> Result<Duration> {
+    let begin = Instant::now();
+    root.apply(spec("honest", &format!("{number:?}"))).await?;
+    arrived(root, clusters, number).await?;
+    Ok(begin.elapsed())
+}
+
+async fn arrived(root: &Root<'_>, clusters: &[&str], number: &str) -> Result<()> {
+    for cluster in clusters {
+        root.until(cluster, "the edit", |replica: &Object| {
+            let objects = objects(replica);
+            let path = "/spec/object-templates/0/objectDefinition/data/edit";
+            let edit = objects.first().and_then(|object| object.pointer(path));
+            ensure!(edit == Some(&json!(number)), "the edit is {edit:?}");
+            Ok(())
+        })
+        .await?;
+    }
+    Ok(())
+}
