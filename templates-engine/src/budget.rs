@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use reeve_go_compat::value::Value;
+use rustix::time::{ClockId, clock_gettime};
 
 /// The limits of one render. The defaults are far above real use.
 #[derive(Clone, Debug)]
@@ -14,9 +15,14 @@ pub struct Budget {
     pub bytes: u64,
     /// Nested template calls and parentheses.
     pub depth: u32,
-    /// Wall-clock time.
+    /// Wall-clock time, with that of reads.
     pub time: Duration,
+    /// Processor time of the thread: what a template takes from all others.
+    pub processor_time: Duration,
 }
+
+/// Code that is not optimized takes many times as long.
+const PROCESSOR_TIME: Duration = Duration::from_secs(if cfg!(debug_assertions) { 5 } else { 2 });
 
 impl Default for Budget {
     fn default() -> Self {
@@ -25,6 +31,7 @@ impl Default for Budget {
             bytes: 64 * 1024 * 1024,
             depth: 10_000,
             time: Duration::from_mins(1),
+            processor_time: PROCESSOR_TIME,
         }
     }
 }
@@ -44,6 +51,9 @@ pub enum Exceeded {
     /// Too long.
     #[error("the template exceeded the limit of {0:?} of evaluation time")]
     Time(Duration),
+    /// Too much computed.
+    #[error("the template exceeded the limit of {0:?} of processor time")]
+    ProcessorTime(Duration),
 }
 
 /// Counts what a render uses.
@@ -54,6 +64,14 @@ pub struct Meter {
     bytes: u64,
     next_clock_check: u64,
     started: Instant,
+    /// The processor time of the thread at the beginning; a render stays on its thread.
+    spent_before: Duration,
+}
+
+/// The processor time of this thread.
+fn processor_time() -> Duration {
+    let spent = clock_gettime(ClockId::ThreadCPUTime);
+    Duration::try_from(spent).unwrap_or_default()
 }
 
 /// How many steps pass between two reads of the clock, which cost more than a step.
@@ -68,6 +86,7 @@ impl Meter {
             bytes: 0,
             next_clock_check: STEPS_BETWEEN_CLOCK_CHECKS,
             started: Instant::now(),
+            spent_before: processor_time(),
         }
     }
 
@@ -107,6 +126,10 @@ impl Meter {
     pub fn clock(&self) -> Result<(), Exceeded> {
         if self.started.elapsed() > self.budget.time {
             return Err(Exceeded::Time(self.budget.time));
+        }
+        let limit = self.budget.processor_time;
+        if processor_time().saturating_sub(self.spent_before) > limit {
+            return Err(Exceeded::ProcessorTime(limit));
         }
         Ok(())
     }

@@ -32,6 +32,7 @@ fn small() -> Budget {
         bytes: 1_000_000,
         depth: 500,
         time: Duration::from_secs(10),
+        ..Budget::default()
     }
 }
 
@@ -131,6 +132,23 @@ fn a_slow_template_ends_in_time() {
     };
     let text = failure("{{ range 1000000000 }}{{ end }}", budget);
     assert!(text.contains("limit of 200ms of evaluation time"), "{text}");
+}
+
+#[test]
+fn template_that_computes_too_long_ends() {
+    let budget = Budget {
+        processor_time: Duration::from_millis(100),
+        steps: u64::MAX,
+        ..Budget::default()
+    };
+    let text = failure("{{ range 1000000000 }}{{ end }}", budget.clone());
+    assert!(text.contains("limit of 100ms of processor time"), "{text}");
+    // A key takes what it takes; after it there is nothing left for another one.
+    let text = failure(
+        "{{ genPrivateKey \"rsa\" | len }}{{ genPrivateKey \"ecdsa\" | len }}",
+        budget,
+    );
+    assert!(text.contains("limit of 100ms of processor time"), "{text}");
 }
 
 /// As deep as Go allows, on a stack of the size that worker threads have.

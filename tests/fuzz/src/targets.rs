@@ -160,6 +160,7 @@ fn budget() -> Budget {
         bytes: 1_000_000,
         depth: 200,
         time: Duration::from_secs(2),
+        ..Budget::default()
     }
 }
 
