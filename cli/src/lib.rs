@@ -102,6 +102,13 @@ enum Component {
     /// Examines a hub: what is missing for policies, and what to do about it.
     #[command(name = "doctor")]
     Doctor(doctor::Args),
+    /// Evaluates constraints for another process of this program, which starts and ends it.
+    #[command(name = reeve_constraint_worker::COMMAND, hide = true)]
+    ConstraintWorker {
+        /// How many bytes of memory an evaluation may take.
+        #[arg(long)]
+        memory: u64,
+    },
     /// Prints the version, and the commit that it was built from.
     #[command(name = "version", after_help = examples::VERSION)]
     Version,
@@ -223,6 +230,10 @@ fn parse(args: Vec<OsString>) -> Result<Component, ExitCode> {
 }
 
 fn run(component: Component) -> Result<ExitCode> {
+    if let Component::ConstraintWorker { memory } = component {
+        return Ok(reeve_constraint_worker::run(memory));
+    }
+    reeve_constraint_worker::enable();
     // Several crates in the tree bring a TLS provider; the process must choose one. An error only means that it was
     // chosen before.
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -288,6 +299,8 @@ async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode
         Component::Gator(args) => return Ok(gator::run(args, stop).await),
         Component::Explain(args) => return explain::run(args, stop).await,
         Component::Doctor(args) => return doctor::run(args, stop).await,
+        // It needs no runtime.
+        Component::ConstraintWorker { memory } => return Ok(reeve_constraint_worker::run(memory)),
         Component::Version => output::line(format_args!(
             "reeve {} ({})",
             env!("CARGO_PKG_VERSION"),
@@ -376,6 +389,7 @@ mod tests {
                 "gator",
                 "explain",
                 "doctor",
+                reeve_constraint_worker::COMMAND,
                 "version",
                 "completion"
             ]
@@ -414,7 +428,8 @@ mod tests {
         let is_group = matches!(name, "reeve" | "explain" | "gator");
         if is_group {
             let inner = command.get_subcommands();
-            inner.for_each(|inner| examples(inner, all));
+            let shown = inner.filter(|inner| !inner.is_hide_set());
+            shown.for_each(|inner| examples(inner, all));
         } else {
             all.push((name.to_owned(), found));
         }

@@ -160,23 +160,31 @@ async fn namespace_of(audit: &Audit, request: &Value) -> Result<Option<Value>, S
 }
 
 fn evaluate(audit: &Audit, review: &Review, is_cancelled: &AtomicBool) -> Result<Answer, String> {
-    let engine = audit.engine.read();
-    if let Err(refusal) = check_own_kinds(&engine, review) {
-        return Ok(Answer {
-            denied: Some(refusal),
-            ..Answer::default()
-        });
-    }
-    let violations = engine.review_by(review, EnforcementPoint::Webhook, |_| {
-        !is_cancelled.load(Ordering::Relaxed)
-    });
+    let matching = {
+        let engine = audit.engine.read();
+        if let Err(refusal) = check_own_kinds(&engine, review) {
+            return Ok(Answer {
+                denied: Some(refusal),
+                ..Answer::default()
+            });
+        }
+        engine.matching(review, EnforcementPoint::Webhook, |_| true)
+    };
+    let violations = matching.evaluate(review, || is_cancelled.load(Ordering::Relaxed));
+    audit.report_quarantines(&violations);
     decide(violations)
 }
 
-/// The answer by violations. A constraint whose evaluation took too long decides nothing: without another that refuses, the request
-/// could not be answered, as when Gatekeeper takes too long.
+/// The answer by violations. A constraint whose evaluation took too long, or whose template is quarantined, decides nothing: without
+/// another that refuses, the request could not be answered, as when Gatekeeper takes too long. Then the `failurePolicy` of the webhook
+/// decides.
 fn decide(violations: Vec<Violation>) -> Result<Answer, String> {
-    let is_late = |one: &Violation| one.cause == Cause::TimeLimit;
+    let is_late = |one: &Violation| {
+        matches!(
+            one.cause,
+            Cause::TimeLimit | Cause::Quarantine | Cause::Overload
+        )
+    };
     let (late, violations): (Vec<_>, Vec<_>) = violations.into_iter().partition(is_late);
     let answer = answer(&violations);
     match late.first() {

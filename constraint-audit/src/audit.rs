@@ -79,6 +79,7 @@ impl Audit {
     async fn reconcile(self: Arc<Self>, work: Work) -> Result<Action, AuditError> {
         match work {
             Work::Template(name) => self.template(&name).await,
+            Work::Quarantine(kind) => self.publish_quarantine(&kind).await,
             Work::Constraint(key) => self.constraint(&key).await,
             Work::Kinds => self.plan().await,
             Work::Configuration => Ok(self.configuration_changed()),

@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use reeve_api::names::GATEKEEPER_NAMESPACE;
 use reeve_gatekeeper::audit::ResourceKind;
-use reeve_gatekeeper::client::{Client as Engine, ConstraintKey, Violation};
+use reeve_gatekeeper::client::{Matching, Violation};
 use reeve_gatekeeper::configuration::{Exclusions, Process, synced_kinds};
 use reeve_gatekeeper::constraint::Constraint;
-use reeve_gatekeeper::enforcement::EnforcementPoint;
 use reeve_gatekeeper::expansion::{Expansion, ExpansionTemplate};
 use reeve_gatekeeper::matching::Source;
 use reeve_gatekeeper::review::Review;
@@ -112,12 +111,11 @@ impl Effect {
         self.exclusions.excludes(process, object)
     }
 
-    /// The violations by an object, and by what is made of it, of the constraints that are `wanted`.
+    /// The violations by an object, and by what is made of it. `matching` chooses the constraints.
     pub(crate) fn review(
         &self,
-        engine: &Engine,
         object: Value,
-        wanted: impl Fn(&ConstraintKey) -> bool,
+        matching: impl Fn(&Review) -> Matching,
     ) -> Result<Vec<Violation>, String> {
         let made = if self.expansion.is_empty() {
             Vec::new()
@@ -128,7 +126,7 @@ impl Effect {
         let review = |object: Value, source: Source| -> Result<Vec<Violation>, String> {
             let review = Review::of_object(object).map_err(|error| error.to_string())?;
             let review = review.with_source(source);
-            Ok(engine.review_by(&review, EnforcementPoint::Audit, |one| wanted(&one.key())))
+            Ok(matching(&review).evaluate(&review, || false))
         };
         let mut violations = review(object, Source::Original)?;
         for resultant in made {

@@ -1,7 +1,7 @@
 //! The inventory of referential constraints: objects of the kinds that their templates ask for.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
+use std::time::Instant;
 
 use reeve_gatekeeper::audit::ResourceKind;
 use reeve_gatekeeper::client::Client as Engine;
@@ -15,9 +15,6 @@ use serde_json::Value;
 use crate::configuration::Effect;
 use crate::resources::key_of;
 use crate::state::{Audit, Entry, KindWatch, ServedKinds, Work};
-
-/// Changes within this time are one review of what referential constraints match.
-const WINDOW: Duration = Duration::from_secs(1);
 
 /// The served kinds that templates with constraints ask for, and those that the configuration names if a template reads any.
 pub(crate) fn kinds(engine: &Engine, served: &ServedKinds, effect: &Effect) -> Vec<ResourceKind> {
@@ -33,13 +30,18 @@ pub(crate) fn kinds(engine: &Engine, served: &ServedKinds, effect: &Effect) -> V
         .iter()
         .flat_map(|one| engine.sync_requirements(&one.kind))
         .collect();
+    // Whoever may write a template must not read Secrets by its messages: only the configuration of Gatekeeper names them.
+    let is_secret = |kind: &ResourceKind| kind.group.is_empty() && kind.kind == "Secret";
     let is_asked_for = |kind: &&ResourceKind| {
-        requirements.iter().any(|one| {
+        let is_asked_for = requirements.iter().any(|one| {
             let has = |all: &[String], name: &str| all.iter().any(|it| it == name || it == "*");
+            let is_named = one.kinds.contains(&kind.kind);
             has(&one.groups, &kind.group)
                 && has(&one.versions, &kind.version)
                 && has(&one.kinds, &kind.kind)
-        })
+                && (is_named || !kind.is_noise())
+        });
+        is_asked_for && !is_secret(kind)
     };
     let preferred = served.preferred.iter().map(|one| &one.kind);
     let others = served.others.iter().map(|one| &one.kind);
@@ -67,7 +69,7 @@ impl Audit {
         };
         if before.is_none_or(|before| before.version != entry.version) {
             self.engine.write().set_object(object);
-            self.queue.add_after(Work::Inventory, WINDOW);
+            self.enqueue_inventory();
         }
     }
 
@@ -116,7 +118,7 @@ impl Audit {
         };
         if known.is_some() {
             self.engine.write().remove_object(&inventory_key(kind, key));
-            self.queue.add_after(Work::Inventory, WINDOW);
+            self.enqueue_inventory();
         }
     }
 
@@ -127,6 +129,11 @@ impl Audit {
         for key in known.keys() {
             engine.remove_object(&inventory_key(kind, key));
         }
+    }
+
+    fn enqueue_inventory(&self) {
+        let window = self.inventory_pace.lock().window();
+        self.queue.add_after(Work::Inventory, window);
     }
 
     /// Whether all kinds of the inventory have been listed.
@@ -160,6 +167,7 @@ impl Audit {
             self.mark_matched_kinds(key);
         }
         if !keys.is_empty() {
+            self.inventory_pace.lock().reviewed(Instant::now());
             self.queue.add(Work::Kinds);
         }
         Action::AwaitChange

@@ -20,13 +20,17 @@ mod inventory;
 mod kinds;
 mod live;
 mod messages;
+mod metrics;
 mod namespaces;
 mod objects;
 mod once;
+mod pace;
 mod publish;
+mod quarantine;
 mod resources;
 mod results;
 mod state;
+mod template_status;
 mod templates;
 pub mod webhook;
 
@@ -39,6 +43,7 @@ use reeve_runtime::supervisor::TaskError;
 
 pub use admission::{ACCOUNT, Admission};
 pub use definitions::constraint_templates_crd;
+pub use metrics::{AuditGauges, METRICS};
 pub use once::{Objects, OneAudit};
 pub use reeve_gatekeeper::admission::Answer;
 pub use reeve_gatekeeper::audit::VIOLATIONS_LIMIT;
@@ -84,6 +89,8 @@ pub struct Options {
     /// What answers the admission requests of the cluster with the constraints, with [`Mode::Materialised`]; without it they refuse
     /// nothing.
     pub admission: Option<Admission>,
+    /// What the audit counts.
+    pub gauges: AuditGauges,
 }
 
 impl Options {
@@ -105,6 +112,7 @@ impl Default for Options {
             violations_limit: VIOLATIONS_LIMIT,
             engines: Engines::default(),
             admission: None,
+            gauges: AuditGauges::default(),
         }
     }
 }

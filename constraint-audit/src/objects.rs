@@ -6,8 +6,10 @@ use std::time::Duration;
 use futures::StreamExt as _;
 use kube::runtime::watcher;
 use reeve_gatekeeper::audit::{Resource, ResourceKind};
-use reeve_gatekeeper::client::{ConstraintKey, Violation};
+use reeve_gatekeeper::client::{Cause, ConstraintKey, Violation};
 use reeve_gatekeeper::configuration::Process;
+use reeve_gatekeeper::constraint::Constraint;
+use reeve_gatekeeper::enforcement::EnforcementPoint;
 use reeve_runtime::object::{ObjectKey, status_message};
 use reeve_runtime::object_stream::{self, ObjectEvent};
 use reeve_runtime::queue::Action;
@@ -94,8 +96,17 @@ impl Audit {
 
     fn violations(&self, object: Value, effect: &Effect) -> Result<Vec<Violation>, String> {
         let too_slow = self.results.lock().too_slow();
-        let engine = self.engine.read();
-        effect.review(&engine, object, |key| !too_slow.contains(key))
+        let is_wanted = |one: &Constraint| !too_slow.contains(&one.key());
+        // Evaluating takes as long as the limits allow: nobody waits for the engine meanwhile.
+        let violations = effect.review(object, |review| {
+            let engine = self.engine.read();
+            engine.matching(review, EnforcementPoint::Audit, is_wanted)
+        })?;
+        self.report_quarantines(&violations);
+        match violations.iter().find(|one| one.cause == Cause::Overload) {
+            Some(one) => Err(one.message.clone()),
+            None => Ok(violations),
+        }
     }
 }
 

@@ -9,8 +9,10 @@ use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::watcher;
 use reeve_gatekeeper::TEMPLATE_GROUP;
 use reeve_gatekeeper::audit::{Auditor, Resource, ResourceKind, kinds_to_list};
-use reeve_gatekeeper::client::{Client as Engine, ConstraintKey};
+use reeve_gatekeeper::client::{Client as Engine, ConstraintKey, Options};
 use reeve_gatekeeper::configuration::Process;
+use reeve_gatekeeper::constraint::Constraint;
+use reeve_gatekeeper::enforcement::EnforcementPoint;
 use reeve_gatekeeper::template::ConstraintTemplate;
 use reeve_runtime::object::{error_chain, status_message};
 use reeve_runtime::object_stream::{self, ObjectEvent};
@@ -60,7 +62,7 @@ impl OneAudit {
     pub async fn begin(objects: Objects) -> Result<Self, String> {
         let source = Source::of(objects).await?;
         let mut audit = Self {
-            engine: Engine::default(),
+            engine: reeve_constraint_worker::client(Options::default()),
             effect: Effect::default(),
             results: Results::default(),
             inventory: Vec::new(),
@@ -207,7 +209,11 @@ impl OneAudit {
 fn review(engine: &Engine, effect: &Effect, results: &mut Results, object: Value) {
     let resource = Resource::of(&object);
     let too_slow = results.too_slow();
-    match effect.review(engine, object, |key| !too_slow.contains(key)) {
+    let is_wanted = |one: &Constraint| !too_slow.contains(&one.key());
+    let violations = effect.review(object, |review| {
+        engine.matching(review, EnforcementPoint::Audit, is_wanted)
+    });
+    match violations {
         Ok(violations) => {
             results.set(&resource, violations);
         }

@@ -186,6 +186,11 @@ impl Results {
         {
             audit.add_error(messages::TOO_SLOW.to_owned());
         }
+        let found = self.by_constraint.get(key).into_iter().flatten();
+        let mut violations = found.flat_map(|(_, found)| &found.violations);
+        if let Some(one) = violations.find(|one| one.cause == Cause::Quarantine) {
+            audit.add_error(one.message.clone());
+        }
         for (kind, reason) in &self.refused {
             if concerns(kind) {
                 audit.add_unlisted_kind(reason);

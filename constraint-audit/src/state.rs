@@ -20,6 +20,7 @@ use tokio_util::task::AbortOnDropHandle;
 
 use crate::Options;
 use crate::configuration::{Configuration, Effect};
+use crate::pace::Pace;
 use crate::resources::Loaded;
 use crate::results::Results;
 
@@ -31,6 +32,8 @@ pub(crate) const PLAN_WINDOW: Duration = Duration::from_millis(20);
 pub(crate) enum Work {
     /// Load, or unload, the constraint template of a name.
     Template(String),
+    /// Write the status of the template of a kind that is evaluated no more.
+    Quarantine(String),
     /// Load, or unload, a constraint.
     Constraint(ConstraintKey),
     /// Decide which kinds are audited.
@@ -67,6 +70,7 @@ pub(crate) struct Audit {
     pub(crate) served: Mutex<Option<Arc<ServedKinds>>>,
     pub(crate) namespaces_synced: watch::Sender<bool>,
     pub(crate) configuration: Mutex<Configuration>,
+    pub(crate) inventory_pace: Mutex<Pace>,
     /// The objects in the inventory, by kind.
     pub(crate) inventory: Mutex<HashMap<ResourceKind, HashMap<ObjectKey, Entry>>>,
 }
@@ -153,7 +157,7 @@ impl KindWatch {
 impl Audit {
     /// An audit that has not begun.
     pub(crate) fn new(client: Client, options: Options, metrics: &ControllerMetrics) -> Self {
-        let engine = Engine::new(client::Options {
+        let engine = reeve_constraint_worker::client(client::Options {
             engines: options.engines,
             limits: Limits::default(),
         });
@@ -173,6 +177,7 @@ impl Audit {
             served: Mutex::default(),
             namespaces_synced: watch::Sender::new(false),
             configuration: Mutex::default(),
+            inventory_pace: Mutex::default(),
             inventory: Mutex::default(),
         }
     }
@@ -185,11 +190,23 @@ impl Audit {
         if let Some(admission) = &self.options.admission {
             admission.detach();
         }
+        self.options.gauges.quarantined.set(0);
     }
 
     /// What the configuration comes to now.
     pub(crate) fn effect(&self) -> Arc<Effect> {
         Arc::clone(&self.configuration.lock().effect)
+    }
+
+    /// The templates of the engine have changed, or one of them is not evaluated any more.
+    pub(crate) fn count_quarantined(&self, engine: &Engine) {
+        let evaluator = engine.evaluator();
+        let is_quarantined = |kind: &str| evaluator.quarantined(kind).is_some();
+        let quarantined = engine
+            .templates()
+            .filter(|template| is_quarantined(&template.kind));
+        let count = i64::try_from(quarantined.count()).unwrap_or(i64::MAX);
+        self.options.gauges.quarantined.set(count);
     }
 
     /// The constraints of the engine have changed.

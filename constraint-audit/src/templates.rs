@@ -3,16 +3,18 @@
 use std::sync::Arc;
 
 use reeve_gatekeeper::client::ConstraintKey;
+use reeve_gatekeeper::evaluator::Compiled;
 use reeve_gatekeeper::template::{ConstraintTemplate, ErrorCode, TemplateError};
 use reeve_runtime::queue::Action;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::definitions::KindError;
 use crate::error::AuditError;
 use crate::follow::{Change, follow};
 use crate::resources::{self, is_terminating, loaded, name_of};
 use crate::state::{Audit, Work};
-use crate::{constraints, definitions, messages};
+use crate::template_status::StatusError;
+use crate::{constraints, definitions, messages, quarantine};
 
 /// Keeps the templates, and enqueues each change.
 pub(crate) async fn watch(audit: &Arc<Audit>) {
@@ -48,32 +50,56 @@ impl Audit {
         if self.loaded_templates.lock().get(name) == Some(&now) {
             return Ok(Action::AwaitChange);
         }
-        let errors = match self.load_template(&object) {
-            Ok(template) => match definitions::apply_kind(&self.client, &template, &object).await {
-                Ok(()) => {
-                    self.watch_constraints(&template.kind);
-                    Vec::new()
+        let errors = match self.load_template(&object).await {
+            Ok((template, quarantine)) => {
+                match definitions::apply_kind(&self.client, &template, &object).await {
+                    Ok(()) => {
+                        self.watch_constraints(&template.kind);
+                        quarantine.into_iter().collect()
+                    }
+                    Err(KindError::Refused(reason)) => vec![StatusError {
+                        code: ErrorCode::Create.as_str(),
+                        message: messages::refused_definition(&reason),
+                    }],
+                    Err(KindError::Request(error)) => return Err(error),
                 }
-                Err(KindError::Refused(reason)) => vec![TemplateError {
-                    code: ErrorCode::Create,
-                    message: messages::refused_definition(&reason),
-                }],
-                Err(KindError::Request(error)) => return Err(error),
-            },
-            Err(error) => vec![error],
+            }
+            Err(error) => vec![StatusError {
+                code: error.code.as_str(),
+                message: error.status_message(),
+            }],
         };
         self.write_template_status(&object, &errors).await?;
         self.loaded_templates.lock().insert(name.to_owned(), now);
         Ok(Action::AwaitChange)
     }
 
-    /// Compiles a template and replaces the one before. Its constraints are reviewed anew.
-    fn load_template(&self, object: &Value) -> Result<ConstraintTemplate, TemplateError> {
+    /// Compiles a template and replaces the one before. Its constraints are reviewed anew. One that was quarantined is so again until
+    /// it is changed: that is returned, and its code does not run.
+    async fn load_template(
+        &self,
+        object: &Arc<Value>,
+    ) -> Result<(ConstraintTemplate, Option<StatusError>), TemplateError> {
         let template = ConstraintTemplate::parse(object)?;
+        let evaluator = self.engine.read().evaluator();
+        let quarantine = quarantine::remembered(object);
+        let compiled = if let Some(reason) = &quarantine {
+            evaluator.quarantine(&template.kind, reason);
+            Compiled {
+                is_referential: false,
+            }
+        } else {
+            let template = template.clone();
+            // It takes as long as the limits allow: nobody waits for the engine, or for a thread of the runtime, meanwhile.
+            let compiled = tokio::task::spawn_blocking(move || evaluator.load(&template));
+            let compiled = compiled.await;
+            compiled.map_err(|error| TemplateError::ingest(error.to_string()))??
+        };
         let dropped = {
             let mut engine = self.engine.write();
-            let dropped = engine.add_template(template.clone())?;
+            let dropped = engine.put_template(template.clone(), compiled);
             self.count_constraints(&engine);
+            self.count_quarantined(&engine);
             dropped
         };
         for (key, error) in dropped {
@@ -85,7 +111,7 @@ impl Audit {
             self.loaded_constraints.lock().remove(key);
             self.queue.add(Work::Constraint(key.clone()));
         }
-        Ok(template)
+        Ok((template, quarantine.map(StatusError::quarantine)))
     }
 
     fn unload_template(&self, name: &str) {
@@ -103,6 +129,7 @@ impl Audit {
             let mut engine = self.engine.write();
             engine.remove_template(&kind);
             self.count_constraints(&engine);
+            self.count_quarantined(&engine);
         }
         self.constraint_watches.lock().remove(&kind);
         let mut gone: Vec<ConstraintKey> = Vec::new();
@@ -124,32 +151,5 @@ impl Audit {
         watches
             .entry(kind.to_owned())
             .or_insert_with(|| constraints::start(self, kind));
-    }
-
-    async fn write_template_status(
-        &self,
-        object: &Value,
-        errors: &[TemplateError],
-    ) -> Result<(), AuditError> {
-        let mut pod = json!({
-            "id": self.options.id,
-            "templateUID": object["metadata"]["uid"],
-            "observedGeneration": object["metadata"]["generation"],
-            "operations": self.options.operations(),
-        });
-        if !errors.is_empty() {
-            let errors = errors.iter();
-            pod["errors"] = errors
-                .map(
-                    |error| json!({"code": error.code.as_str(), "message": error.status_message()}),
-                )
-                .collect();
-        }
-        let status = json!({"created": errors.is_empty(), "byPod": [pod]});
-        if object["status"] == status {
-            return Ok(());
-        }
-        self.merge_status(&resources::templates(), object, &status)
-            .await
     }
 }

@@ -1,54 +1,20 @@
 //! Templates, constraints, inventory, and the review of an object by all of them (GK-102, GK-113).
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, PoisonError, RwLock};
-
-use regorus::Value;
+use std::sync::Arc;
 
 use crate::Json;
-use crate::cel;
 use crate::constraint::{Constraint, ConstraintError};
 use crate::enforcement::EnforcementPoint;
-use crate::inventory::{self, Inventory, InventoryKey};
+use crate::evaluator::{Compiled, Evaluator, InProcess};
+use crate::inventory::{self, InventoryKey};
 use crate::matching::own_name;
 use crate::messages;
-use crate::rego::{self, Limits};
 use crate::review::Review;
 use crate::template::{ConstraintTemplate, SyncRequirement, TemplateError};
 
 pub use crate::constraint::ConstraintKey;
-
-/// How a client evaluates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Options {
-    /// Which engine evaluates a template with sources for both.
-    pub engines: Engines,
-    /// What an evaluation may take and give.
-    pub limits: Limits,
-}
-
-/// Which engines there are.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Engines {
-    /// CEL where a template has it, otherwise Rego.
-    #[default]
-    CelFirst,
-    /// Rego only.
-    RegoOnly,
-}
-
-/// What a violation is the result of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Cause {
-    /// The template reports it.
-    Violation,
-    /// The constraint cannot be matched with the object, and so rejects it.
-    MatchError,
-    /// The evaluation failed: whether the object complies is not known.
-    EvaluationError,
-    /// The evaluation failed because it took longer than it may.
-    TimeLimit,
-}
+pub use crate::evaluator::{Cause, Engines, Options};
 
 /// A violation of one constraint by the reviewed object.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,51 +45,51 @@ impl Violation {
     }
 }
 
-/// Holds templates, constraints and inventory, and reviews objects. Reviews need only a shared reference.
-#[derive(Debug, Default)]
+/// So many constraints are evaluated together, before it is asked again whether that is cancelled.
+const BATCH: usize = 32;
+
+/// Holds templates and constraints, and reviews objects. Reviews need only a shared reference.
+#[derive(Debug)]
 pub struct Client {
-    options: Options,
+    evaluator: Arc<dyn Evaluator>,
     templates: BTreeMap<String, Entry>,
-    inventory: Inventory,
     namespaces: BTreeMap<String, Json>,
     /// Those of the inventory, which serve where the caller has given none.
     inventory_namespaces: BTreeMap<String, Json>,
-    generation: u64,
 }
 
 #[derive(Debug)]
 struct Entry {
     template: ConstraintTemplate,
-    program: Program,
-    constraints: BTreeMap<String, Loaded>,
+    compiled: Compiled,
+    constraints: BTreeMap<String, Arc<Constraint>>,
 }
 
-#[derive(Debug)]
-struct Loaded {
-    constraint: Constraint,
-    parameters: Value,
-}
-
-#[derive(Debug)]
-enum Program {
-    Cel(Box<cel::Program>),
-    Rego(Box<Rego>),
-}
-
-#[derive(Debug)]
-struct Rego {
-    plain: rego::Program,
-    /// The program with the inventory of a generation, for referential templates.
-    loaded: RwLock<Option<(u64, Arc<rego::Program>)>>,
+impl Default for Client {
+    fn default() -> Self {
+        Self::new(Options::default())
+    }
 }
 
 impl Client {
-    /// A client without templates.
+    /// A client without templates that evaluates in this process.
     pub fn new(options: Options) -> Self {
+        Self::with_evaluator(Arc::new(InProcess::new(options)))
+    }
+
+    /// A client without templates. It is the only one of the evaluator.
+    pub fn with_evaluator(evaluator: Arc<dyn Evaluator>) -> Self {
         Self {
-            options,
-            ..Self::default()
+            evaluator,
+            templates: BTreeMap::new(),
+            namespaces: BTreeMap::new(),
+            inventory_namespaces: BTreeMap::new(),
         }
+    }
+
+    /// What compiles and evaluates.
+    pub fn evaluator(&self) -> Arc<dyn Evaluator> {
+        Arc::clone(&self.evaluator)
     }
 
     /// Compiles a template and adds it, or replaces it. Its constraints stay where they are still valid; the others are
@@ -132,43 +98,42 @@ impl Client {
         &mut self,
         template: ConstraintTemplate,
     ) -> Result<Vec<(ConstraintKey, ConstraintError)>, TemplateError> {
-        let program = self.compile(&template)?;
+        let compiled = self.evaluator.load(&template)?;
+        Ok(self.put_template(template, compiled))
+    }
+
+    /// Adds a template that the [`evaluator`](Self::evaluator) has loaded, or replaces it. Its constraints stay where they are still
+    /// valid; the others are returned.
+    pub fn put_template(
+        &mut self,
+        template: ConstraintTemplate,
+        compiled: Compiled,
+    ) -> Vec<(ConstraintKey, ConstraintError)> {
         let kind = template.kind.clone();
         let constraints = self.templates.remove(&kind).map(|entry| entry.constraints);
         let entry = Entry {
             template,
-            program,
+            compiled,
             constraints: BTreeMap::new(),
         };
         self.templates.insert(kind.clone(), entry);
         let mut dropped = Vec::new();
-        for (name, loaded) in constraints.into_iter().flatten() {
-            if let Err(error) = self.add_constraint(&loaded.constraint.object) {
-                let kind = kind.clone();
-                dropped.push((ConstraintKey { kind, name }, error));
+        for (name, constraint) in constraints.into_iter().flatten() {
+            if let Err(error) = self.add_constraint(&constraint.object) {
+                let key = ConstraintKey {
+                    kind: kind.clone(),
+                    name,
+                };
+                self.evaluator.remove_constraint(&key);
+                dropped.push((key, error));
             }
         }
-        Ok(dropped)
-    }
-
-    fn compile(&self, template: &ConstraintTemplate) -> Result<Program, TemplateError> {
-        let with_cel = self.options.engines == Engines::CelFirst;
-        if let Some(source) = template.cel.as_ref().filter(|_| with_cel) {
-            let program = cel::Program::compile(source)
-                .map_err(|error| TemplateError::ingest(error.message))?;
-            return Ok(Program::Cel(Box::new(program)));
-        }
-        let Some(source) = &template.rego else {
-            return Err(TemplateError::ingest(messages::no_driver(with_cel)));
-        };
-        let plain = rego::Program::compile(source, &self.options.limits)
-            .map_err(|error| TemplateError::ingest(error.message))?;
-        let loaded = RwLock::default();
-        Ok(Program::Rego(Box::new(Rego { plain, loaded })))
+        dropped
     }
 
     /// Removes the template of a kind with its constraints; false when there is none.
     pub fn remove_template(&mut self, kind: &str) -> bool {
+        self.evaluator.unload(kind);
         self.templates.remove(kind).is_some()
     }
 
@@ -184,9 +149,8 @@ impl Client {
 
     /// Whether the template of a kind reads the inventory.
     pub fn is_referential(&self, kind: &str) -> bool {
-        self.templates.get(kind).is_some_and(
-            |entry| matches!(&entry.program, Program::Rego(rego) if rego.plain.is_referential()),
-        )
+        let entry = self.templates.get(kind);
+        entry.is_some_and(|entry| entry.compiled.is_referential)
     }
 
     /// Whether the template of a kind may read the Namespace of the reviewed object.
@@ -227,18 +191,16 @@ impl Client {
         };
         let constraint = Constraint::parse(object, &entry.template)?;
         let key = constraint.key();
-        let parameters = constraint.parameters();
-        let parameters = parameters.map_or_else(Value::new_object, rego::to_value);
-        let loaded = Loaded {
-            constraint,
-            parameters,
-        };
-        entry.constraints.insert(key.name.clone(), loaded);
+        self.evaluator.set_constraint(&constraint);
+        entry
+            .constraints
+            .insert(key.name.clone(), Arc::new(constraint));
         Ok(key)
     }
 
     /// Removes a constraint; false when it is not there.
     pub fn remove_constraint(&mut self, key: &ConstraintKey) -> bool {
+        self.evaluator.remove_constraint(key);
         self.templates
             .get_mut(&key.kind)
             .is_some_and(|entry| entry.constraints.remove(&key.name).is_some())
@@ -247,13 +209,13 @@ impl Client {
     /// A constraint.
     pub fn constraint(&self, key: &ConstraintKey) -> Option<&Constraint> {
         let entry = self.templates.get(&key.kind)?;
-        entry.constraints.get(&key.name).map(|one| &one.constraint)
+        entry.constraints.get(&key.name).map(Arc::as_ref)
     }
 
     /// The constraints, by kind and name.
     pub fn constraints(&self) -> impl Iterator<Item = &Constraint> {
         let entries = self.templates.values();
-        entries.flat_map(|entry| entry.constraints.values().map(|one| &one.constraint))
+        entries.flat_map(|entry| entry.constraints.values().map(Arc::as_ref))
     }
 
     /// Adds an object to the inventory, or replaces it. A Namespace serves the selectors of Namespaces, too.
@@ -262,8 +224,7 @@ impl Client {
             let name = own_name(object).to_owned();
             self.inventory_namespaces.insert(name, object.clone());
         }
-        self.generation += 1;
-        self.inventory.insert(object)
+        self.evaluator.set_object(object)
     }
 
     /// Removes an object from the inventory; false when it was not there.
@@ -271,8 +232,7 @@ impl Client {
         if key.kind == "Namespace" && key.group_version == "v1" {
             self.inventory_namespaces.remove(&key.name);
         }
-        self.generation += 1;
-        self.inventory.remove(key)
+        self.evaluator.remove_object(key)
     }
 
     /// Adds a Namespace for the selectors of Namespaces only, or replaces it. Returns the one before.
@@ -304,113 +264,118 @@ impl Client {
         point: EnforcementPoint,
         wanted: impl Fn(&Constraint) -> bool,
     ) -> Vec<Violation> {
+        self.matching(review, point, wanted)
+            .evaluate(review, || false)
+    }
+
+    /// The constraints that an object is evaluated by, of those that `wanted` chooses. They are evaluated without this client, which
+    /// may change meanwhile.
+    pub fn matching(
+        &self,
+        review: &Review,
+        point: EnforcementPoint,
+        wanted: impl Fn(&Constraint) -> bool,
+    ) -> Matching {
         let namespace = match review.namespace() {
             "" => review.namespace_object(),
             name => review.namespace_object().or_else(|| self.namespace(name)),
         };
-        let mut violations = Vec::new();
-        for entry in self.templates.values() {
-            let is_admission = point == EnforcementPoint::Webhook;
-            if is_admission && !entry.template.is_for_operation(review.operation()) {
+        let is_admission = point == EnforcementPoint::Webhook;
+        let entries = self
+            .templates
+            .values()
+            .filter(|entry| !is_admission || entry.template.is_for_operation(review.operation()));
+        let mut matching = Matching {
+            evaluator: self.evaluator(),
+            constraints: Vec::new(),
+            violations: Vec::new(),
+        };
+        for constraint in entries.flat_map(|entry| entry.constraints.values()) {
+            let Some(scoped) = constraint.enforcement.scoped_actions(point) else {
+                continue;
+            };
+            if !wanted(constraint) {
                 continue;
             }
-            for loaded in entry.constraints.values() {
-                let Some(scoped) = loaded.constraint.enforcement.scoped_actions(point) else {
-                    continue;
-                };
-                if !wanted(&loaded.constraint) {
-                    continue;
+            match matches(review, namespace, constraint) {
+                Ok(false) => {}
+                Ok(true) => matching.constraints.push((Arc::clone(constraint), scoped)),
+                Err(message) => {
+                    let cause = Cause::MatchError;
+                    let violation = violation(constraint, &scoped, (message, Json::Null), cause);
+                    matching.violations.push(violation);
                 }
-                let findings = self.evaluate(entry, loaded, review, namespace);
-                violations.extend(findings.into_iter().map(|(message, details, cause)| {
-                    Violation {
-                        constraint: loaded.constraint.key(),
-                        message,
-                        details,
-                        enforcement_action: loaded.constraint.enforcement.action.clone(),
-                        scoped_actions: scoped.clone(),
-                        cause,
+            }
+        }
+        matching
+    }
+}
+
+/// The constraints that an object is evaluated by.
+#[derive(Debug)]
+pub struct Matching {
+    evaluator: Arc<dyn Evaluator>,
+    /// With their actions at the enforcement point.
+    constraints: Vec<(Arc<Constraint>, Vec<String>)>,
+    /// Of constraints that cannot be matched.
+    violations: Vec<Violation>,
+}
+
+impl Matching {
+    /// The violations, ordered by enforcement action and message. Some are missing once `is_cancelled` is true.
+    pub fn evaluate(self, review: &Review, is_cancelled: impl Fn() -> bool) -> Vec<Violation> {
+        let mut violations = self.violations;
+        for batch in self.constraints.chunks(BATCH) {
+            if is_cancelled() {
+                break;
+            }
+            let constraints: Vec<&Constraint> = batch.iter().map(|(one, _)| &**one).collect();
+            let evaluated = self.evaluator.evaluate(review, &constraints);
+            for ((constraint, scoped), evaluated) in batch.iter().zip(evaluated) {
+                match evaluated {
+                    Ok(findings) => violations.extend(findings.into_iter().map(|one| {
+                        let found = (one.message, one.details);
+                        violation(constraint, scoped, found, Cause::Violation)
+                    })),
+                    Err(failure) => {
+                        let found = (failure.message, Json::Null);
+                        violations.push(violation(constraint, scoped, found, failure.cause));
                     }
-                }));
+                }
             }
         }
         let order = |one: &Violation| (one.enforcement_action.clone(), one.message.clone());
         violations.sort_by_cached_key(order);
         violations
     }
+}
 
-    fn evaluate(
-        &self,
-        entry: &Entry,
-        loaded: &Loaded,
-        review: &Review,
-        namespace: Option<&Json>,
-    ) -> Vec<(String, Json, Cause)> {
-        let matched = review
-            .targets(namespace)
-            .map(|target| loaded.constraint.matches.matches(&target))
-            .find(|matched| *matched != Ok(false));
-        match matched {
-            Some(Ok(_)) => {}
-            Some(Err(message)) => {
-                return vec![(message, Json::Null, Cause::MatchError)];
-            }
-            None => return Vec::new(),
-        }
-        match &entry.program {
-            Program::Cel(program) => {
-                let messages = program.evaluate(&cel::Input {
-                    object: review.new_object(),
-                    old_object: review.old_object(),
-                    request: review.cel_request(),
-                    namespace_object: review.namespace_object(),
-                    parameters: loaded.constraint.parameters(),
-                    constraint: &loaded.constraint.object,
-                });
-                let messages = messages.into_iter();
-                messages
-                    .map(|message| (message, Json::Null, Cause::Violation))
-                    .collect()
-            }
-            Program::Rego(rego) => {
-                let document = review.document();
-                let result = if rego.plain.is_referential() {
-                    self.with_inventory(rego)
-                        .and_then(|program| program.evaluate(document, &loaded.parameters))
-                } else {
-                    rego.plain.evaluate(document, &loaded.parameters)
-                };
-                match result {
-                    Ok(findings) => findings
-                        .into_iter()
-                        .map(|one| (one.message, one.details, Cause::Violation))
-                        .collect(),
-                    Err(error) => {
-                        let limit = messages::time_limit(self.options.limits.time);
-                        let cause = if error.message.ends_with(&limit) {
-                            Cause::TimeLimit
-                        } else {
-                            Cause::EvaluationError
-                        };
-                        vec![(error.message, Json::Null, cause)]
-                    }
-                }
-            }
-        }
-    }
+/// Whether a constraint is for an object; the error is why that cannot be said.
+fn matches(
+    review: &Review,
+    namespace: Option<&Json>,
+    constraint: &Constraint,
+) -> Result<bool, String> {
+    let mut matched = review
+        .targets(namespace)
+        .map(|target| constraint.matches.matches(&target));
+    matched
+        .find(|matched| *matched != Ok(false))
+        .unwrap_or(Ok(false))
+}
 
-    /// The program with the inventory as it is now.
-    fn with_inventory(&self, rego: &Rego) -> Result<Arc<rego::Program>, rego::EvaluationError> {
-        if let Some((generation, program)) =
-            &*rego.loaded.read().unwrap_or_else(PoisonError::into_inner)
-            && *generation == self.generation
-        {
-            return Ok(program.clone());
-        }
-        let program = rego.plain.with_inventory(self.inventory.document())?;
-        let program = Arc::new(program);
-        let mut loaded = rego.loaded.write().unwrap_or_else(PoisonError::into_inner);
-        *loaded = Some((self.generation, program.clone()));
-        Ok(program)
+fn violation(
+    constraint: &Constraint,
+    scoped_actions: &[String],
+    (message, details): (String, Json),
+    cause: Cause,
+) -> Violation {
+    Violation {
+        constraint: constraint.key(),
+        message,
+        details,
+        enforcement_action: constraint.enforcement.action.clone(),
+        scoped_actions: scoped_actions.to_vec(),
+        cause,
     }
 }

@@ -1,6 +1,7 @@
 //! Constraints: their validation against a template, and what of them an evaluation needs (GK-107, GK-108).
 
 use reeve_go_compat::labels;
+use serde::{Deserialize, Serialize};
 
 use crate::enforcement::Enforcement;
 use crate::matching::{Match, group_and_kind, own_name};
@@ -31,7 +32,7 @@ impl ConstraintError {
 }
 
 /// A constraint's identity.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ConstraintKey {
     /// The kind, by which its template is found.
     pub kind: String,
@@ -78,13 +79,18 @@ impl Constraint {
         check_unknown(&schema, object)?;
         let mut object = object.clone();
         schema::apply_defaults(&schema, &mut object);
-        Ok(Self {
-            kind: template.kind.clone(),
+        Ok(Self::of_validated(object))
+    }
+
+    /// A constraint that has been validated and has its defaults.
+    pub fn of_validated(object: Json) -> Self {
+        Self {
+            kind: object["kind"].as_str().unwrap_or_default().to_owned(),
             name: own_name(&object).to_owned(),
             matches: Match::of_spec(&object["spec"]),
             enforcement: Enforcement::of_spec(&object["spec"]),
             object,
-        })
+        }
     }
 
     /// `spec.parameters`, with defaults.

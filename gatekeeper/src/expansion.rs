@@ -14,6 +14,11 @@ use crate::messages;
 /// Objects that are made of made objects are followed no deeper than this.
 const MAX_DEPTH: usize = 30;
 
+/// What is made of one object, and of that in turn, is no more than this: each template may double it.
+const MAX_RESULTANTS: usize = 1_000;
+/// The same in bytes of JSON, about.
+const MAX_BYTES: usize = 16 << 20;
+
 /// Why a template or an object cannot be expanded.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
@@ -230,23 +235,24 @@ impl Expansion {
     /// What is made of an object, and of that in turn.
     pub fn expand(&self, object: &Json) -> Result<Vec<Resultant>, ExpansionError> {
         let namespace = own_namespace(object);
-        let mut all: Vec<Resultant> = Vec::new();
-        let mut level = vec![object.clone()];
+        let mut made = Made::default();
+        self.step(object, namespace, &mut made)?;
+        let mut done = 0;
         for _ in 0..=MAX_DEPTH {
-            let mut next = Vec::new();
-            for parent in &level {
-                next.extend(self.step(parent, namespace)?);
+            let level = done..made.resultants.len();
+            if level.is_empty() {
+                return Ok(made.resultants);
             }
-            if next.is_empty() {
-                return Ok(all);
+            done = level.end;
+            for index in level {
+                let parent = made.resultants.get(index).map(|one| one.object.clone());
+                self.step(&parent.unwrap_or_default(), namespace, &mut made)?;
             }
-            level = next.iter().map(|one| one.object.clone()).collect();
-            all.extend(next);
         }
         Err(ExpansionError(messages::expansion_depth(MAX_DEPTH)))
     }
 
-    fn step(&self, parent: &Json, namespace: &str) -> Result<Vec<Resultant>, ExpansionError> {
+    fn step(&self, parent: &Json, namespace: &str, made: &mut Made) -> Result<(), ExpansionError> {
         let (group, kind) = group_and_kind(parent);
         let version = parent["apiVersion"].as_str().unwrap_or_default();
         let gvk = ResourceKind {
@@ -254,17 +260,50 @@ impl Expansion {
             version: version.rsplit('/').next().unwrap_or_default().to_owned(),
             kind: kind.to_owned(),
         };
-        self.templates
-            .iter()
-            .filter(|one| self.makes(one, &gvk))
-            .map(|one| {
-                Ok(Resultant {
-                    object: one.expand(parent, namespace)?,
-                    template: one.name.clone(),
-                    enforcement_action: one.enforcement_action.clone(),
-                })
-            })
-            .collect()
+        for template in self.templates.iter().filter(|one| self.makes(one, &gvk)) {
+            made.add(template, template.expand(parent, namespace)?)?;
+        }
+        Ok(())
+    }
+}
+
+/// What has been made of an object so far.
+#[derive(Default)]
+struct Made {
+    resultants: Vec<Resultant>,
+    bytes: usize,
+}
+
+impl Made {
+    fn add(&mut self, template: &ExpansionTemplate, object: Json) -> Result<(), ExpansionError> {
+        self.bytes = self.bytes.saturating_add(size(&object));
+        if self.resultants.len() >= MAX_RESULTANTS || self.bytes > MAX_BYTES {
+            let limits = (MAX_RESULTANTS, MAX_BYTES >> 20);
+            let message = messages::expansion_size(&template.name, limits.0, limits.1);
+            return Err(ExpansionError(message));
+        }
+        self.resultants.push(Resultant {
+            object,
+            template: template.name.clone(),
+            enforcement_action: template.enforcement_action.clone(),
+        });
+        Ok(())
+    }
+}
+
+/// The length of a document's JSON, about.
+fn size(value: &Json) -> usize {
+    match value {
+        Json::String(text) => text.len() + 2,
+        Json::Array(list) => list.iter().map(|one| size(one) + 1).sum::<usize>() + 2,
+        Json::Object(members) => {
+            let members = members.iter();
+            members
+                .map(|(key, one)| key.len() + size(one) + 4)
+                .sum::<usize>()
+                + 2
+        }
+        _ => 5,
     }
 }
 

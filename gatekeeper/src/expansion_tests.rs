@@ -69,6 +69,58 @@ fn gk_121_templates_in_a_cycle_expand_nothing() {
     assert_eq!(expansion.expand(&deployment()).unwrap().len(), 1);
 }
 
+/// Each template makes of every kind before it, so that each doubles what there is.
+fn doubling(count: usize) -> Expansion {
+    Expansion::new((0..count).map(|number| {
+        let mut object = template(
+            &format!("t{number:02}"),
+            "Deployment",
+            &format!("K{number}"),
+        );
+        let mut kinds: Vec<String> = (0..number).map(|one| format!("K{one}")).collect();
+        kinds.push("Deployment".to_owned());
+        object["spec"]["applyTo"][0]["kinds"] = json!(kinds);
+        object["spec"]["templateSource"] = json!("spec");
+        ExpansionTemplate::parse(&object).unwrap()
+    }))
+}
+
+fn nested_deployment() -> Json {
+    let mut spec = json!({});
+    for _ in 0..50 {
+        spec = json!({"spec": spec});
+    }
+    json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web"}, "spec": spec})
+}
+
+#[test]
+fn gk_121_number_of_objects_is_bounded() {
+    let error = doubling(44).expand(&nested_deployment()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "expansion template t12 makes too much of one object: more than 1000 objects or 16 MiB"
+    );
+    assert_eq!(doubling(9).expand(&nested_deployment()).unwrap().len(), 511);
+}
+
+#[test]
+fn gk_121_bytes_of_objects_are_bounded() {
+    let mut object = nested_deployment();
+    object["spec"]["text"] = json!("x".repeat(1 << 20));
+    object["spec"]["spec"]["text"] = json!("x".repeat(1 << 20));
+    let templates = (0..20).map(|number| {
+        let mut one = template(
+            &format!("t{number:02}"),
+            "Deployment",
+            &format!("K{number}"),
+        );
+        one["spec"]["templateSource"] = json!("spec");
+        ExpansionTemplate::parse(&one).unwrap()
+    });
+    let error = Expansion::new(templates).expand(&object).unwrap_err();
+    assert!(error.to_string().ends_with("or 16 MiB"), "{error}");
+}
+
 #[test]
 fn gk_121_invalid_templates_are_refused() {
     for (path, value) in [

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde::{Deserialize, Serialize};
 
 use crate::Json;
 use crate::matching::{own_name, own_namespace};
 use crate::template::SyncRequirement;
 
 /// An object's place in the inventory.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct InventoryKey {
     /// Empty for objects without a namespace.
     pub namespace: String,

@@ -11,6 +11,7 @@ pub mod client;
 pub mod configuration;
 pub mod constraint;
 pub mod enforcement;
+pub mod evaluator;
 pub mod expansion;
 pub mod inventory;
 pub mod matching;

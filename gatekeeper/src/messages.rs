@@ -323,6 +323,13 @@ pub fn expansion_no_source(path: &str, parent: &str) -> String {
     format!("could not find source field {path} in resource {parent}")
 }
 
+/// More is made of an object than may be.
+pub fn expansion_size(template: &str, objects: usize, mebibytes: usize) -> String {
+    format!(
+        "expansion template {template} makes too much of one object: more than {objects} objects or {mebibytes} MiB"
+    )
+}
+
 pub fn expansion_depth(limit: usize) -> String {
     format!("maximum recursion depth of {limit} reached: the expansion does not end")
 }

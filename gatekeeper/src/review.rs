@@ -1,8 +1,10 @@
 //! What is reviewed: an object as the audit has it, or the request of an admission review (GK-111).
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use regorus::Value;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::Json;
@@ -14,6 +16,16 @@ use crate::rego;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct ReviewError(pub String);
+
+/// What a [`Review`] is made of, to be sent to another process.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReviewParts<'a> {
+    request: Cow<'a, Json>,
+    is_admission: bool,
+    object: Option<Cow<'a, Json>>,
+    old_object: Option<Cow<'a, Json>>,
+    namespace: Option<Cow<'a, Json>>,
+}
 
 /// One object to be reviewed. The documents that the engines see are made once, however many constraints there are.
 #[derive(Debug)]
@@ -132,6 +144,31 @@ impl Review {
             document: OnceLock::new(),
             cel_request: OnceLock::new(),
         })
+    }
+
+    /// What it is made of, but for the source.
+    pub fn parts(&self) -> ReviewParts<'_> {
+        ReviewParts {
+            request: Cow::Borrowed(&self.request),
+            is_admission: self.is_admission,
+            object: self.object.as_ref().map(Cow::Borrowed),
+            old_object: self.old_object.as_ref().map(Cow::Borrowed),
+            namespace: self.namespace.as_ref().map(Cow::Borrowed),
+        }
+    }
+
+    /// The review of parts, which are those of another one.
+    pub fn of_parts(parts: ReviewParts<'_>) -> Self {
+        Self {
+            request: parts.request.into_owned(),
+            is_admission: parts.is_admission,
+            object: parts.object.map(Cow::into_owned),
+            old_object: parts.old_object.map(Cow::into_owned),
+            namespace: parts.namespace.map(Cow::into_owned),
+            source: None,
+            document: OnceLock::new(),
+            cel_request: OnceLock::new(),
+        }
     }
 
     /// Adds the Namespace of the object.

@@ -3,6 +3,7 @@
 mod crd;
 
 use reeve_go_compat::labels;
+use serde::{Deserialize, Serialize};
 
 use crate::messages;
 use crate::schema;
@@ -21,7 +22,7 @@ pub const CEL_ENGINE: &str = "K8sNativeValidation";
 const SYNC_ANNOTATION: &str = "metadata.gatekeeper.sh/requires-sync-data";
 
 /// Why a template is refused.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{message}")]
 pub struct TemplateError {
     /// The code in `status.byPod[].errors[]`.
@@ -31,7 +32,7 @@ pub struct TemplateError {
 }
 
 /// The codes of errors in the status of a template.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ErrorCode {
     /// The CRD cannot be made of the template.
     Create,
@@ -68,7 +69,8 @@ impl TemplateError {
         }
     }
 
-    pub(crate) fn ingest(message: String) -> Self {
+    /// The sources cannot be used.
+    pub fn ingest(message: String) -> Self {
         Self {
             code: ErrorCode::Ingest,
             message,
@@ -84,7 +86,7 @@ impl TemplateError {
 }
 
 /// The language version of a Rego source.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RegoVersion {
     /// The default.
     #[default]
@@ -94,7 +96,7 @@ pub enum RegoVersion {
 }
 
 /// The Rego of a template.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RegoSource {
     /// The module with the rule `violation`.
     pub rego: String,
@@ -105,7 +107,7 @@ pub struct RegoSource {
 }
 
 /// Kinds of objects that a template needs in the inventory; any one of its members.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SyncRequirement {
     /// API groups.
     pub groups: Vec<String>,
@@ -116,7 +118,7 @@ pub struct SyncRequirement {
 }
 
 /// A template whose shape is right; its sources are not compiled yet.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ConstraintTemplate {
     /// `metadata.name`, the kind in lower case.
     pub name: String,

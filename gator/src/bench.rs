@@ -12,7 +12,7 @@ use reeve_gatekeeper::matching::Source;
 use reeve_gatekeeper::review::Review;
 use serde::Serialize;
 
-use crate::{Outcome, messages, read, test};
+use crate::{Outcome, engines, messages, read, test};
 
 pub const EXAMPLES: &str = "Examples:
   reeve gator bench -f policies/ -f objects/                     1000 reviews of each object
@@ -125,7 +125,8 @@ fn measure(
     has_cel: bool,
 ) -> Result<Measured, String> {
     let begun = Instant::now();
-    let client = test::client_of(objects, has_cel)?;
+    // The engine is what is measured, not the way to another process.
+    let client = test::fill(Client::new(engines(has_cel)), objects)?;
     let setup = begun.elapsed();
     let is_reviewed = |one: &&Json| {
         !(read::is_template(one) || read::is_constraint(one) || read::is_expansion(one))

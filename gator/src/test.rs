@@ -119,9 +119,8 @@ pub fn run(args: &Args, input: Option<&mut dyn Read>) -> Outcome {
     }
 }
 
-/// A client with the templates, the constraints and all objects as its inventory.
-pub fn client_of(objects: &[Json], has_cel: bool) -> Result<Client, String> {
-    let mut client = Client::new(engines(has_cel));
+/// Adds the templates, the constraints and all objects as the inventory to a client.
+pub fn fill(mut client: Client, objects: &[Json]) -> Result<Client, String> {
     for object in objects.iter().filter(|one| read::is_template(one)) {
         ConstraintTemplate::parse(object)
             .and_then(|template| client.add_template(template))
@@ -148,7 +147,7 @@ pub fn expansion_of(objects: &[Json]) -> Result<Expansion, String> {
 }
 
 fn review_all(objects: &[Json], has_cel: bool) -> Result<Vec<Finding>, String> {
-    let client = client_of(objects, has_cel)?;
+    let client = fill(reeve_constraint_worker::client(engines(has_cel)), objects)?;
     let expansion = expansion_of(objects)?;
     let mut findings = Vec::new();
     for object in objects {

@@ -174,7 +174,7 @@ impl Runner {
 
     /// A client with the template and the constraint of a test.
     fn client(&self, suite: &Suite, test: &Test) -> Result<Client, AddError> {
-        let mut client = Client::new(engines(self.has_cel));
+        let mut client = reeve_constraint_worker::client(engines(self.has_cel));
         if test.template.is_empty() {
             return Err(AddError::Other(messages::MISSING_TEMPLATE.to_owned()));
         }

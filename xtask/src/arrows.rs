@@ -15,10 +15,23 @@ const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-apiserver", &["reeve-go-compat"]),
     (
         "reeve-constraint-audit",
-        &["reeve-api", "reeve-gatekeeper", "reeve-runtime"],
+        &[
+            "reeve-api",
+            "reeve-constraint-worker",
+            "reeve-gatekeeper",
+            "reeve-runtime",
+        ],
     ),
+    ("reeve-constraint-worker", &["reeve-gatekeeper"]),
     ("reeve-gatekeeper", &["reeve-go-compat"]),
-    ("reeve-gator", &["reeve-gatekeeper", "reeve-go-compat"]),
+    (
+        "reeve-gator",
+        &[
+            "reeve-constraint-worker",
+            "reeve-gatekeeper",
+            "reeve-go-compat",
+        ],
+    ),
     ("reeve-templates-engine", &["reeve-go-compat"]),
     (
         "reeve-policy-generator",
@@ -132,9 +145,11 @@ const PRODUCT: &[(&str, &[&str])] = &[
         &[
             "reeve-api",
             "reeve-apiserver",
+            "reeve-constraint-worker",
             "reeve-dryrun",
             "reeve-doctor",
             "reeve-fleet",
+            "reeve-gatekeeper",
             "reeve-gator",
             "reeve-lint",
             "reeve-manifests",

@@ -54,7 +54,11 @@ fn sections() -> [Section; 5] {
         Section {
             title: "config-policy-controller",
             introduction: "",
-            metrics: vec![reeve_config_policy_controller::METRICS, DEPENDENCY_METRICS],
+            metrics: vec![
+                reeve_config_policy_controller::METRICS,
+                DEPENDENCY_METRICS,
+                reeve_constraint_audit::METRICS,
+            ],
         },
     ]
 }

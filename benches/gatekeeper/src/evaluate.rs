@@ -37,7 +37,7 @@ pub(crate) fn run(setup: &Path, pods: &Path) -> Result<()> {
 
 /// A client with the templates and constraints of a file.
 fn client(setup: &Path) -> Result<Client> {
-    let mut client = Client::new(Options::default());
+    let mut client = reeve_constraint_worker::client(Options::default());
     for object in objects(setup)? {
         let name = object["metadata"]["name"].clone();
         if object["kind"] == "ConstraintTemplate" {

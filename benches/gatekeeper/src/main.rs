@@ -7,7 +7,7 @@ mod workload;
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Parser;
@@ -31,13 +31,40 @@ struct Args {
     /// Evaluate the pods of a file by the templates and constraints of another: what this program starts itself for.
     #[arg(long, num_args = 2, value_names = ["SETUP", "PODS"], hide = true)]
     evaluate: Option<Vec<PathBuf>>,
+    /// The same in processes that can be killed, as the components do.
+    #[arg(long, num_args = 2, value_names = ["SETUP", "PODS"], hide = true)]
+    evaluate_in_workers: Option<Vec<PathBuf>>,
+    #[command(subcommand)]
+    worker: Option<Worker>,
 }
 
-fn main() -> Result<()> {
+/// This program as a process that evaluates constraints.
+#[derive(clap::Subcommand)]
+enum Worker {
+    #[command(name = reeve_constraint_worker::COMMAND, hide = true)]
+    Run {
+        #[arg(long)]
+        memory: u64,
+    },
+}
+
+fn main() -> Result<ExitCode> {
     let args = Args::parse();
-    if let Some([setup, pods]) = args.evaluate.as_deref() {
-        return evaluate::run(setup, pods);
+    if let Some(Worker::Run { memory }) = args.worker {
+        return Ok(reeve_constraint_worker::run(memory));
     }
+    if let Some([setup, pods]) = args.evaluate_in_workers.as_deref() {
+        reeve_constraint_worker::enable();
+        evaluate::run(setup, pods)?;
+    } else if let Some([setup, pods]) = args.evaluate.as_deref() {
+        evaluate::run(setup, pods)?;
+    } else {
+        compare(&args)?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn compare(args: &Args) -> Result<()> {
     let folder = tempfile::tempdir()?;
     let (setup, pods) = (folder.path().join("setup"), folder.path().join("pods"));
     let constraints = workload::write(&setup, &pods, args.pods)?;
@@ -50,7 +77,12 @@ fn main() -> Result<()> {
     let oracle = (!args.alone).then(gatekeeper_oracle).transpose()?;
     let mut counts = Vec::new();
     for _ in 0..args.rounds {
-        counts.push(evaluation("reeve", &own, "--evaluate", (&setup, &pods))?);
+        for (name, action) in [
+            ("reeve", "--evaluate"),
+            ("workers", "--evaluate-in-workers"),
+        ] {
+            counts.push(evaluation(name, &own, action, (&setup, &pods))?);
+        }
         if let Some(oracle) = &oracle {
             counts.push(evaluation(
                 "gatekeeper",

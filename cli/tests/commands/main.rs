@@ -2,6 +2,7 @@
 
 mod authoring_clusters;
 mod cases;
+mod constraint_workers;
 mod data_dir;
 mod deep_policy;
 mod docs;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use reeve_constraint_audit::{self as constraint_audit, Engines, Mode, Options};
+use reeve_constraint_audit::{self as constraint_audit, AuditGauges, Engines, Mode, Options};
 use reeve_runtime::client::ClientOptions;
 use reeve_runtime::manager::{Manager, ManagerError};
 
@@ -38,6 +38,7 @@ pub(super) async fn start(
             Engines::RegoOnly
         },
         admission: None,
+        gauges: AuditGauges::register(manager.metrics()),
     };
     let (metrics, stop) = (manager.controller_metrics().clone(), manager.stop());
     let work = constraint_audit::run(client, options, metrics, stop);

@@ -89,9 +89,9 @@ async fn gk_161_sync_set_puts_kinds_into_the_inventory() -> Result<()> {
         r#"package seessecrets
         violation[{"msg": name}] { data.inventory.namespace["shop"]["v1"]["Secret"][name] }"#,
     );
-    // It asks for another kind.
+    // A template itself cannot ask for Secrets.
     reading["metadata"]["annotations"] = json!({
-        "metadata.gatekeeper.sh/requires-sync-data": "[[{\"groups\": [\"\"], \"versions\": [\"v1\"], \"kinds\": [\"ConfigMap\"]}]]"
+        "metadata.gatekeeper.sh/requires-sync-data": "[[{\"groups\": [\"\"], \"versions\": [\"v1\"], \"kinds\": [\"ConfigMap\", \"Secret\"]}]]"
     });
     cluster.template(&reading).await?;
     cluster.config_map("shop", "a", &json!({})).await?;

@@ -15,6 +15,11 @@ pub struct ResourceKind {
 }
 
 impl ResourceKind {
+    /// Whether its objects change all the time, or only ask: it is audited, or put into an inventory, only where something names it.
+    pub fn is_noise(&self) -> bool {
+        NOISE.contains(&(self.group.as_str(), self.kind.as_str()))
+    }
+
     /// Group and version, as objects have them.
     pub(crate) fn api_version(&self) -> String {
         if self.group.is_empty() {
@@ -75,10 +80,9 @@ fn is_listed_for(kind: &ResourceKind, constraint: &Constraint) -> bool {
     if !matches.matches_kind(&kind.group, &kind.kind) {
         return false;
     }
-    let is_noise = NOISE.contains(&(kind.group.as_str(), kind.kind.as_str()));
     let is_named = matches
         .kinds()
         .iter()
         .any(|entry| entry.kinds.contains(&kind.kind) && entry.matches(&kind.group, &kind.kind));
-    is_named || !is_noise
+    is_named || !kind.is_noise()
 }

@@ -24,6 +24,7 @@ use std::time::Duration;
 
 use regorus::utils::limits::ExecutionTimerConfig;
 use regorus::{Engine, Value};
+use serde::{Deserialize, Serialize};
 
 use self::checked::Checked;
 use crate::Json;
@@ -34,7 +35,7 @@ pub(crate) use value::{discard, is_shallow, to_object_value};
 pub use value::{to_json, to_value};
 
 /// What an evaluation may take and give.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Limits {
     /// The longest time of one evaluation.
     pub time: Duration,
@@ -77,7 +78,7 @@ pub struct EvaluationError {
 }
 
 /// A violation that a rule reports.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// `msg`.
     pub message: String,
@@ -241,24 +242,19 @@ impl Program {
         };
         let mut findings: Vec<Finding> = Vec::new();
         let mut seen = BTreeSet::new();
-        let mut bytes = 0;
+        let mut output = value::Output::new(self.limits.output_bytes);
         for element in elements {
-            let Some(finding) = finding(element)? else {
+            let Some(finding) = finding(element, &mut output)? else {
                 continue;
             };
             let details = finding.details.to_string();
-            let length = finding.message.len() + details.len();
             if !seen.insert((finding.message.clone(), details)) {
                 continue;
             }
-            bytes += length;
             findings.push(finding);
-            let fail = |message| Err(EvaluationError { message });
             if findings.len() > self.limits.violations {
-                return fail(messages::too_many_violations(self.limits.violations));
-            }
-            if bytes > self.limits.output_bytes {
-                return fail(messages::too_much_output(self.limits.output_bytes));
+                let message = messages::too_many_violations(self.limits.violations);
+                return Err(EvaluationError { message });
             }
         }
         findings.sort_by(|a, b| a.message.cmp(&b.message));
@@ -273,21 +269,28 @@ fn on_stack<T>(checked: &Checked, evaluate: impl FnOnce() -> T) -> T {
 }
 
 /// An element without `msg` is ignored.
-fn finding(element: &Value) -> Result<Option<Finding>, EvaluationError> {
+fn finding(
+    element: &Value,
+    output: &mut value::Output,
+) -> Result<Option<Finding>, EvaluationError> {
     let Ok(object) = element.as_object() else {
         return Ok(None);
     };
     let Some(message) = object.get(&Value::from("msg")) else {
         return Ok(None);
     };
+    output.accept(message)?;
     let Value::String(message) = message else {
         let shown = text::of_term(message);
         let message = messages::message_type(&shown, text::go_type(message));
         return Err(EvaluationError { message });
     };
-    let details = object.get(&Value::from("details"));
+    let details = match object.get(&Value::from("details")) {
+        Some(details) => output.json(details)?,
+        None => Json::Object(serde_json::Map::new()),
+    };
     Ok(Some(Finding {
         message: message.to_string(),
-        details: details.map_or_else(|| Json::Object(serde_json::Map::new()), to_json),
+        details,
     }))
 }

@@ -3,8 +3,9 @@
 use regorus::Value;
 use serde_json::{Map, Number};
 
-use super::text;
+use super::{EvaluationError, text};
 use crate::Json;
+use crate::messages;
 
 /// Objects deeper than this are refused before they are converted.
 pub const MAX_DEPTH: usize = 400;
@@ -152,6 +153,59 @@ pub fn to_json(value: &Value) -> Json {
             });
             Json::Object(members.collect::<Map<_, _>>())
         }
+    }
+}
+
+/// What of a document may still be written, in bytes. Values share their parts, so that a small one may be a huge document: it is
+/// charged before anything is made of it.
+#[derive(Debug)]
+pub struct Output {
+    limit: usize,
+    left: usize,
+}
+
+impl Output {
+    /// An output of at most this many bytes.
+    pub fn new(limit: usize) -> Self {
+        Self { limit, left: limit }
+    }
+
+    /// The document of a value; an error when it is too long or too deep.
+    pub fn json(&mut self, value: &Value) -> Result<Json, EvaluationError> {
+        self.accept(value)?;
+        Ok(to_json(value))
+    }
+
+    /// Charges for a value.
+    pub fn accept(&mut self, value: &Value) -> Result<(), EvaluationError> {
+        if self.charge_value(value, 0) {
+            return Ok(());
+        }
+        let message = messages::too_much_output(self.limit);
+        Err(EvaluationError { message })
+    }
+
+    fn charge(&mut self, bytes: usize) -> bool {
+        let left = self.left.checked_sub(bytes);
+        self.left = left.unwrap_or_default();
+        left.is_some()
+    }
+
+    fn charge_value(&mut self, value: &Value, depth: usize) -> bool {
+        let own = match value {
+            Value::String(text) => text.len() + 2,
+            _ => 2,
+        };
+        depth <= MAX_DEPTH
+            && self.charge(own)
+            && match value {
+                Value::Array(list) => list.iter().all(|one| self.charge_value(one, depth + 1)),
+                Value::Set(set) => set.iter().all(|one| self.charge_value(one, depth + 1)),
+                Value::Object(object) => object.iter().all(|(key, one)| {
+                    self.charge_value(key, depth + 1) && self.charge_value(one, depth + 1)
+                }),
+                _ => true,
+            }
     }
 }
 

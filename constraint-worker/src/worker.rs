@@ -1,0 +1,230 @@
+//! The process that evaluates: it reads requests from standard input and writes results to standard output.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::process::ExitCode;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use reeve_gatekeeper::Json;
+use reeve_gatekeeper::client::Cause;
+use reeve_gatekeeper::constraint::{Constraint, ConstraintKey};
+use reeve_gatekeeper::evaluator::{Evaluator as _, Failure, InProcess};
+use reeve_gatekeeper::review::Review;
+use rustix::process::{Resource, Rlimit, getppid, getrlimit, setrlimit};
+
+use crate::protocol::{self, ClientId, Request, Response};
+
+/// An evaluation that takes longer than this is announced.
+const BUSY: Duration = Duration::from_millis(20);
+
+/// Evaluates until standard input ends. `memory` is how many bytes an evaluation may take.
+pub fn run(memory: u64) -> ExitCode {
+    // Whoever started this process reads no error of it: it sees that it has ended.
+    match serve(memory) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) => ExitCode::FAILURE,
+    }
+}
+
+fn serve(memory: u64) -> io::Result<()> {
+    let mut input = io::stdin().lock();
+    let output = Arc::new(Output::default());
+    Arc::clone(&output).announce();
+    let mut clients = Clients::default();
+    while let Some(bytes) = protocol::read(&mut input)? {
+        let request = protocol::decode_own(&bytes)?;
+        clients.serve(request, memory, &output)?;
+    }
+    Ok(())
+}
+
+/// What the process holds for one client.
+#[derive(Debug)]
+struct Held {
+    evaluator: InProcess,
+    constraints: BTreeMap<ConstraintKey, Constraint>,
+}
+
+#[derive(Debug, Default)]
+struct Clients {
+    held: BTreeMap<ClientId, Held>,
+    /// Templates, constraints or inventory have changed since the address space was limited.
+    has_changed: bool,
+}
+
+impl Clients {
+    fn serve(&mut self, request: Request<'_>, memory: u64, output: &Output) -> io::Result<()> {
+        match request {
+            Request::Begin { client, options } => {
+                let held = Held {
+                    evaluator: InProcess::new(options),
+                    constraints: BTreeMap::new(),
+                };
+                self.held.insert(client, held);
+            }
+            Request::End { client } => {
+                self.held.remove(&client);
+            }
+            Request::Load { client, template } => {
+                self.limit(memory)?;
+                self.has_changed = true;
+                let evaluator = &self.of(client)?.evaluator;
+                output.begin();
+                output.end(&Response::Loaded(evaluator.load(&template)))?;
+                output.flush()?;
+            }
+            Request::Unload { client, kind } => self.of(client)?.evaluator.unload(&kind),
+            Request::SetConstraint { client, object } => {
+                let object: Json = protocol::decode_own(object.get().as_bytes())?;
+                let constraint = Constraint::of_validated(object);
+                let held = self.of(client)?;
+                held.evaluator.set_constraint(&constraint);
+                held.constraints.insert(constraint.key(), constraint);
+            }
+            Request::RemoveConstraint { client, key } => {
+                let held = self.of(client)?;
+                held.evaluator.remove_constraint(&key);
+                held.constraints.remove(&key);
+            }
+            Request::SetObject { client, object } => {
+                let object: Json = protocol::decode_own(object.get().as_bytes())?;
+                self.of(client)?.evaluator.set_object(&object);
+                self.has_changed = true;
+            }
+            Request::RemoveObject { client, key } => {
+                self.of(client)?.evaluator.remove_object(&key);
+            }
+            Request::Evaluate {
+                client,
+                review,
+                constraints,
+            } => {
+                self.limit(memory)?;
+                let held = self.of(client)?;
+                let review = Review::of_parts(*review);
+                for key in &constraints {
+                    output.begin();
+                    let evaluated = match held.constraints.get(key) {
+                        Some(constraint) => held.evaluator.evaluate_one(&review, constraint),
+                        None => Err(Failure {
+                            message: format!("{} {} is not known", key.kind, key.name),
+                            cause: Cause::Overload,
+                        }),
+                    };
+                    output.end(&Response::Evaluated(evaluated))?;
+                }
+                output.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn of(&mut self, client: ClientId) -> io::Result<&mut Held> {
+        let held = self.held.get_mut(&client);
+        held.ok_or_else(|| io::Error::other("a client has not begun"))
+    }
+
+    /// Limits the address space to what the process has now and `memory` more. What evaluations leave behind does not raise it.
+    fn limit(&mut self, memory: u64) -> io::Result<()> {
+        if !std::mem::take(&mut self.has_changed) {
+            return Ok(());
+        }
+        let maximum = getrlimit(Resource::As).maximum;
+        let current = address_space()?.saturating_add(memory);
+        let current = maximum.map_or(current, |maximum| current.min(maximum));
+        let limit = Rlimit {
+            current: Some(current),
+            maximum,
+        };
+        Ok(setrlimit(Resource::As, limit)?)
+    }
+}
+
+/// The bytes of the address space of this process.
+fn address_space() -> io::Result<u64> {
+    let pages = fs::read_to_string("/proc/self/statm")?;
+    let pages = pages.split_whitespace().next().unwrap_or_default();
+    let pages: u64 = pages.parse().map_err(io::Error::other)?;
+    Ok(pages.saturating_mul(u64::try_from(rustix::param::page_size()).unwrap_or(4096)))
+}
+
+/// Standard output. Results are collected, and sent before an evaluation that takes long.
+#[derive(Debug, Default)]
+struct Output {
+    pending: Mutex<Pending>,
+    begun: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Pending {
+    bytes: Vec<u8>,
+    /// The number of the evaluation that runs, counted from 1.
+    running: Option<u64>,
+    count: u64,
+}
+
+impl Output {
+    fn lock(&self) -> MutexGuard<'_, Pending> {
+        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn begin(&self) {
+        let mut pending = self.lock();
+        pending.count += 1;
+        pending.running = Some(pending.count);
+        self.begun.notify_one();
+    }
+
+    fn end(&self, response: &Response) -> io::Result<()> {
+        let frame = protocol::encode(response)?;
+        let mut pending = self.lock();
+        pending.running = None;
+        pending.bytes.extend_from_slice(&frame);
+        Ok(())
+    }
+
+    fn flush(&self) -> io::Result<()> {
+        self.lock().send()
+    }
+
+    /// Announces evaluations that take long, from a thread of its own: then it is known which one the process is busy with. Ends the
+    /// process when its parent has ended.
+    fn announce(self: Arc<Self>) {
+        std::thread::spawn(move || {
+            let (mut announced, parent) = (0, getppid());
+            loop {
+                let pending = self.lock();
+                let is_idle = |pending: &mut Pending| pending.running.is_none();
+                let pending = self.begun.wait_while(pending, is_idle);
+                let seen = pending.unwrap_or_else(PoisonError::into_inner).running;
+                std::thread::sleep(BUSY);
+                if getppid() != parent {
+                    // Without its parent nobody would kill an evaluation that does not end. A signal at the parent's death is no
+                    // way: it comes when the thread ends that has started this process.
+                    std::process::exit(1);
+                }
+                let mut pending = self.lock();
+                let is_same = seen.is_some() && pending.running == seen;
+                if !is_same || seen == Some(announced) {
+                    continue;
+                }
+                announced = pending.count;
+                let sent = protocol::write(&mut pending.bytes, &Response::Busy);
+                if sent.and_then(|()| pending.send()).is_err() {
+                    return;
+                }
+            }
+        });
+    }
+}
+
+impl Pending {
+    fn send(&mut self) -> io::Result<()> {
+        let mut out = io::stdout().lock();
+        out.write_all(&self.bytes)?;
+        self.bytes.clear();
+        out.flush()
+    }
+}
