@@ -19,10 +19,13 @@ use tokio::sync::watch;
 use crate::configuration::Effect;
 use crate::messages;
 use crate::resources::PAGE;
+use crate::results::kind_of;
 use crate::state::{Audit, Duties, KindWatch, Served, Work};
 
 /// Changes within this time are one status.
 const STATUS_WINDOW: Duration = Duration::from_millis(100);
+/// After this a kind is listed again of which an object could not be evaluated for want of a process.
+const RETRY: Duration = Duration::from_secs(10);
 /// How long a list may take before others go on without it.
 const LIST_TIMEOUT: Duration = Duration::from_mins(5);
 
@@ -80,7 +83,8 @@ impl Audit {
         let resource = Resource::of(&object);
         let audit = Arc::clone(self);
         let evaluation = tokio::task::spawn_blocking(move || audit.violations(object, &effect));
-        let evaluated = evaluation.await.map_err(|error| error.to_string());
+        let evaluated = evaluation.await;
+        let evaluated = evaluated.map_err(|error| ReviewFailure::Object(error.to_string()));
         match evaluated.flatten() {
             Ok(violations) => {
                 let changed = self.results.lock().set(&resource, violations);
@@ -88,26 +92,49 @@ impl Audit {
             }
             Err(error) => {
                 let (kind, name) = (&resource.kind, &resource.name);
-                tracing::warn!(kind, name, error, "cannot review object");
+                tracing::warn!(kind, name, %error, "cannot review object");
+                if matches!(error, ReviewFailure::Unavailable(_)) {
+                    self.relist(&kind_of(&resource));
+                }
                 self.results.lock().fail(resource);
             }
         }
     }
 
-    fn violations(&self, object: Value, effect: &Effect) -> Result<Vec<Violation>, String> {
+    fn violations(&self, object: Value, effect: &Effect) -> Result<Vec<Violation>, ReviewFailure> {
         let too_slow = self.results.lock().too_slow();
         let is_wanted = |one: &Constraint| !too_slow.contains(&one.key());
-        // Evaluating takes as long as the limits allow: nobody waits for the engine meanwhile.
+        // An evaluation takes as long as the limits allow: it must not hold the lock of the engine.
         let violations = effect.review(object, |review| {
             let engine = self.engine.read();
             engine.matching(review, EnforcementPoint::Audit, is_wanted)
-        })?;
+        });
+        let violations = violations.map_err(ReviewFailure::Object)?;
         self.report_quarantines(&violations);
         match violations.iter().find(|one| one.cause == Cause::Overload) {
-            Some(one) => Err(one.message.clone()),
+            Some(one) => Err(ReviewFailure::Unavailable(one.message.clone())),
             None => Ok(violations),
         }
     }
+
+    /// Lists a kind again after a while.
+    fn relist(&self, kind: &ResourceKind) {
+        if let Some(watch) = self.kind_watches.lock().get_mut(kind) {
+            watch.is_outdated = true;
+        }
+        self.queue.add_after(Work::Kinds, RETRY);
+    }
+}
+
+/// Why an object was not reviewed.
+#[derive(Debug, thiserror::Error)]
+enum ReviewFailure {
+    /// The object cannot be reviewed.
+    #[error("{0}")]
+    Object(String),
+    /// Nothing could evaluate it now.
+    #[error("{0}")]
+    Unavailable(String),
 }
 
 /// Reviews the objects of a kind until aborted. `done` is set once all were, or cannot be listed.

@@ -64,6 +64,12 @@ impl Audit {
                     Err(KindError::Request(error)) => return Err(error),
                 }
             }
+            Err(error) if error.code == ErrorCode::Unavailable => {
+                return Err(AuditError::Unavailable {
+                    name: name.to_owned(),
+                    reason: error.message,
+                });
+            }
             Err(error) => vec![StatusError {
                 code: error.code.as_str(),
                 message: error.status_message(),
@@ -90,7 +96,7 @@ impl Audit {
             }
         } else {
             let template = template.clone();
-            // It takes as long as the limits allow: nobody waits for the engine, or for a thread of the runtime, meanwhile.
+            // Compiling takes as long as the limits allow: it must hold neither the lock of the engine nor a thread of the runtime.
             let compiled = tokio::task::spawn_blocking(move || evaluator.load(&template));
             let compiled = compiled.await;
             compiled.map_err(|error| TemplateError::ingest(error.to_string()))??

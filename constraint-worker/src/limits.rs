@@ -22,7 +22,7 @@ impl Default for Limits {
         Self {
             processor_time: Duration::from_millis(1250),
             wall_time: Duration::from_secs(30),
-            memory: 256 << 20,
+            memory: 192 << 20,
             processes: std::thread::available_parallelism().map_or(1, usize::from),
             idle: Duration::from_mins(1),
         }

@@ -45,7 +45,7 @@ impl Workers {
     }
 
     /// A new client.
-    pub(crate) fn begin(&self) -> ClientId {
+    pub(crate) fn register_client(&self) -> ClientId {
         let mut shared = self.lock();
         shared.last_client += 1;
         let id = shared.last_client;
@@ -63,7 +63,7 @@ impl Workers {
     }
 
     /// A process for the caller alone, if possible one that knows the client. Waits until one is idle where there are enough.
-    pub(crate) fn take(self: &Arc<Self>, client: ClientId) -> io::Result<Process> {
+    pub(crate) fn acquire(self: &Arc<Self>, client: ClientId) -> io::Result<Process> {
         let mut shared = self.lock();
         loop {
             let knows = |process: &Process| process.known.contains_key(&client);
@@ -85,13 +85,13 @@ impl Workers {
         drop(shared);
         let started = Process::start(&self.program, &self.limits);
         if started.is_err() {
-            self.lost();
+            self.discard();
         }
         started
     }
 
     /// A process that was taken is idle again.
-    pub(crate) fn give_back(&self, mut process: Process) {
+    pub(crate) fn release(&self, mut process: Process) {
         let ended: Vec<ClientId> = {
             let shared = self.lock();
             let known = process.known.keys();
@@ -103,7 +103,7 @@ impl Workers {
         for client in ended {
             process.known.remove(&client);
             if process.send(&Request::End { client }).is_err() {
-                self.lost();
+                self.discard();
                 return;
             }
         }
@@ -113,13 +113,13 @@ impl Workers {
     }
 
     /// A process that was taken has ended.
-    pub(crate) fn lost(&self) {
+    pub(crate) fn discard(&self) {
         self.lock().count -= 1;
         self.freed.notify_one();
     }
 
     /// A client has ended.
-    pub(crate) fn forget(&self, client: ClientId) {
+    pub(crate) fn unregister_client(&self, client: ClientId) {
         self.lock().clients.remove(&client);
     }
 

@@ -23,7 +23,7 @@ const CHUNK: usize = 64 << 10;
 
 /// Why a process gives no more results.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Death {
+pub(crate) enum WorkerFailure {
     /// It was killed: it took this much processor time for one result.
     ProcessorTime(Duration),
     /// It was killed: it took this long for one result.
@@ -34,9 +34,10 @@ pub(crate) enum Death {
     Broken(String),
 }
 
-impl Death {
-    /// Whether something outside may have ended the process: a signal that no fault of its own raises.
-    pub(crate) fn is_foreign(&self) -> bool {
+impl WorkerFailure {
+    /// Whether this may not be the fault of what was evaluated: a signal that nothing in the process raises, or a machine without time
+    /// for it.
+    pub(crate) fn is_external(&self) -> bool {
         let fatal = [
             Signal::KILL,
             Signal::TERM,
@@ -44,12 +45,13 @@ impl Death {
             Signal::HUP,
             Signal::QUIT,
         ];
-        matches!(self, Self::Ended(status)
+        matches!(self, Self::WallTime(_))
+            || matches!(self, Self::Ended(status)
             if status.signal().is_some_and(|one| fatal.iter().any(|it| it.as_raw() == one)))
     }
 }
 
-impl fmt::Display for Death {
+impl fmt::Display for WorkerFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ProcessorTime(limit) => {
@@ -113,14 +115,15 @@ impl Process {
     }
 
     /// Sends a request.
-    pub(crate) fn send(&mut self, request: &Request<'_>) -> Result<(), Death> {
-        let frame = protocol::encode(request).map_err(|error| Death::Broken(error.to_string()))?;
+    pub(crate) fn send(&mut self, request: &Request<'_>) -> Result<(), WorkerFailure> {
+        let frame =
+            protocol::encode(request).map_err(|error| WorkerFailure::Broken(error.to_string()))?;
         let sent = self.input.write_all(&frame);
         sent.map_err(|error| self.ended(&error))
     }
 
     /// Waits for the next result.
-    pub(crate) fn receive(&mut self, limits: &Limits) -> Result<Response, Death> {
+    pub(crate) fn receive(&mut self, limits: &Limits) -> Result<Response, WorkerFailure> {
         let started = Instant::now();
         let mut spent_before = None;
         loop {
@@ -135,21 +138,21 @@ impl Process {
             }
             let spent = self.processor_time();
             let before = *spent_before.get_or_insert(spent);
-            let death = if spent.saturating_sub(before) + STEP > limits.processor_time {
-                Death::ProcessorTime(limits.processor_time)
+            let failure = if spent.saturating_sub(before) + STEP > limits.processor_time {
+                WorkerFailure::ProcessorTime(limits.processor_time)
             } else if started.elapsed() > limits.wall_time {
-                Death::WallTime(limits.wall_time)
+                WorkerFailure::WallTime(limits.wall_time)
             } else {
                 continue;
             };
             self.kill();
-            return Err(death);
+            return Err(failure);
         }
     }
 
     /// The next response of what was received.
-    fn next(&mut self) -> Result<Option<Response>, Death> {
-        let broken = |error: &dyn fmt::Display| Death::Broken(error.to_string());
+    fn next(&mut self) -> Result<Option<Response>, WorkerFailure> {
+        let broken = |error: &dyn fmt::Display| WorkerFailure::Broken(error.to_string());
         let Some(head) = self.received.first_chunk::<4>() else {
             return Ok(None);
         };
@@ -157,13 +160,13 @@ impl Process {
         let Some(bytes) = self.received.get(4..4 + length) else {
             return Ok(None);
         };
-        let response = protocol::decode_foreign(bytes);
+        let response = protocol::decode_untrusted(bytes);
         self.received.drain(..4 + length);
         response.map(Some).map_err(|error| broken(&error))
     }
 
     /// Reads more, if it comes within a time.
-    fn fill(&mut self, within: Duration) -> Result<bool, Death> {
+    fn fill(&mut self, within: Duration) -> Result<bool, WorkerFailure> {
         let timeout = Timespec {
             tv_sec: 0,
             tv_nsec: within.subsec_nanos().into(),
@@ -172,7 +175,7 @@ impl Process {
         match poll(&mut polled, Some(&timeout)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => return Ok(false),
             Ok(_) => {}
-            Err(error) => return Err(Death::Broken(error.to_string())),
+            Err(error) => return Err(WorkerFailure::Broken(error.to_string())),
         }
         let at = self.received.len();
         self.received.resize(at + CHUNK, 0);
@@ -189,17 +192,17 @@ impl Process {
     }
 
     /// Why the process has ended, after a pipe of it was closed.
-    fn ended(&mut self, error: &io::Error) -> Death {
+    fn ended(&mut self, error: &io::Error) -> WorkerFailure {
         // A closed pipe and the end of the process are a moment apart.
         let deadline = Instant::now() + STEP;
         while Instant::now() < deadline {
             if let Ok(Some(status)) = self.child.try_wait() {
-                return Death::Ended(status);
+                return WorkerFailure::Ended(status);
             }
             std::thread::sleep(Duration::from_millis(1));
         }
         self.kill();
-        Death::Broken(error.to_string())
+        WorkerFailure::Broken(error.to_string())
     }
 
     /// The processor time that the process has taken so far; none if it is gone.

@@ -111,7 +111,7 @@ pub(crate) fn length(head: [u8; 4]) -> io::Result<usize> {
 }
 
 /// Decodes a document that this program has encoded, however deep it is.
-pub(crate) fn decode_own<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> serde_json::Result<T> {
+pub(crate) fn decode_trusted<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> serde_json::Result<T> {
     stacker::maybe_grow(STACK, STACK, || {
         let mut decoder = serde_json::Deserializer::from_slice(bytes);
         decoder.disable_recursion_limit();
@@ -120,7 +120,7 @@ pub(crate) fn decode_own<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> serde_json:
 }
 
 /// Decodes what a worker has sent: the code of a tenant has made a part of it.
-pub(crate) fn decode_foreign<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+pub(crate) fn decode_untrusted<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
     serde_json::from_slice(bytes)
 }
 

@@ -14,7 +14,7 @@ use reeve_gatekeeper::template::{ConstraintTemplate, TemplateError};
 use crate::journal::{Content, Journal, Part};
 use crate::messages;
 use crate::pool::Workers;
-use crate::process::{Death, Process};
+use crate::process::{Process, WorkerFailure};
 use crate::protocol::{self, ClientId, Request, Response};
 
 /// So often a constraint is tried again whose process something else seems to have ended.
@@ -38,16 +38,16 @@ struct State {
 
 /// Why a process cannot be used.
 #[derive(Debug)]
-enum Fault {
+enum ProcessError {
     /// It could not be started.
     NotStarted(String),
     /// It has ended, while it compiled the template of a kind if there is one.
-    Died(Death, Option<String>),
+    Failed(WorkerFailure, Option<String>),
 }
 
-impl Fault {
-    fn died(death: Death) -> Self {
-        Self::Died(death, None)
+impl ProcessError {
+    fn failed(failure: WorkerFailure) -> Self {
+        Self::Failed(failure, None)
     }
 }
 
@@ -56,7 +56,7 @@ impl Workers {
     pub fn evaluator(self: &Arc<Self>, options: Options) -> Arc<dyn Evaluator> {
         Arc::new(Remote {
             workers: Arc::clone(self),
-            id: self.begin(),
+            id: self.register_client(),
             options,
             state: Mutex::default(),
         })
@@ -71,25 +71,25 @@ impl Remote {
     /// Lets a process work. One that has ended is not used again.
     fn with_process<T>(
         &self,
-        work: impl FnOnce(&mut Process) -> Result<T, Fault>,
-    ) -> Result<T, Fault> {
-        let taken = self.workers.take(self.id);
-        let mut process = taken.map_err(|error| Fault::NotStarted(error.to_string()))?;
+        work: impl FnOnce(&mut Process) -> Result<T, ProcessError>,
+    ) -> Result<T, ProcessError> {
+        let taken = self.workers.acquire(self.id);
+        let mut process = taken.map_err(|error| ProcessError::NotStarted(error.to_string()))?;
         match self.update(&mut process).and_then(|()| work(&mut process)) {
             Ok(done) => {
-                self.workers.give_back(process);
+                self.workers.release(process);
                 Ok(done)
             }
-            Err(fault) => {
+            Err(error) => {
                 drop(process);
-                self.workers.lost();
-                Err(fault)
+                self.workers.discard();
+                Err(error)
             }
         }
     }
 
     /// Brings a process up to date.
-    fn update(&self, process: &mut Process) -> Result<(), Fault> {
+    fn update(&self, process: &mut Process) -> Result<(), ProcessError> {
         let (client, options) = (self.id, self.options);
         let known = process.known.get(&client).copied();
         let (known, changes) = {
@@ -99,23 +99,23 @@ impl Remote {
         };
         if known.is_none() {
             let begin = Request::Begin { client, options };
-            process.send(&begin).map_err(Fault::died)?;
+            process.send(&begin).map_err(ProcessError::failed)?;
             process.known.insert(client, 0);
         }
         for (change, part, content) in changes {
-            self.tell(process, part, content.as_ref())?;
+            self.send_change(process, part, content.as_ref())?;
             process.known.insert(client, change);
         }
         Ok(())
     }
 
     /// Tells a process of a change.
-    fn tell(
+    fn send_change(
         &self,
         process: &mut Process,
         part: Part,
         content: Option<&Content>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ProcessError> {
         let client = self.id;
         let request = match (part, content) {
             (Part::Template(kind), Some(Content::Template(template))) => {
@@ -126,7 +126,7 @@ impl Remote {
                 // It has compiled before.
                 return loaded
                     .map(drop)
-                    .map_err(|death| Fault::Died(death, Some(kind)));
+                    .map_err(|failure| ProcessError::Failed(failure, Some(kind)));
             }
             (Part::Constraint(_), Some(Content::Document(object))) => {
                 Request::SetConstraint { client, object }
@@ -138,26 +138,28 @@ impl Remote {
             (Part::Constraint(key), _) => Request::RemoveConstraint { client, key },
             (Part::Object(key), _) => Request::RemoveObject { client, key },
         };
-        process.send(&request).map_err(Fault::died)
+        process.send(&request).map_err(ProcessError::failed)
     }
 
     fn compile(
         &self,
         process: &mut Process,
         template: &ConstraintTemplate,
-    ) -> Result<Result<Compiled, TemplateError>, Death> {
+    ) -> Result<Result<Compiled, TemplateError>, WorkerFailure> {
         process.send(&Request::Load {
             client: self.id,
             template: Box::new(template.clone()),
         })?;
         match process.receive(self.workers.limits())? {
             Response::Loaded(loaded) => Ok(loaded),
-            _ => Err(Death::Broken("not the result of a template".to_owned())),
+            _ => Err(WorkerFailure::Broken(
+                "not the result of a template".to_owned(),
+            )),
         }
     }
 
     /// Notes a template that a process has compiled.
-    fn remember(&self, process: &mut Process, template: &ConstraintTemplate) {
+    fn record_template(&self, process: &mut Process, template: &ConstraintTemplate) {
         let mut state = self.lock();
         state.quarantine.remove(&template.kind);
         let before = state.journal.last();
@@ -172,24 +174,24 @@ impl Remote {
     }
 
     /// Has a process evaluate constraints. What has a result is put into `results`, also when the process ends before all have one.
-    fn ask(
+    fn request_evaluation(
         &self,
         review: &Review,
         constraints: &[&Constraint],
         results: &mut Vec<Evaluated>,
-    ) -> Result<(), Fault> {
+    ) -> Result<(), ProcessError> {
         self.with_process(|process| {
             let request = Request::Evaluate {
                 client: self.id,
                 review: Box::new(review.parts()),
                 constraints: constraints.iter().map(|one| one.key()).collect(),
             };
-            process.send(&request).map_err(Fault::died)?;
+            process.send(&request).map_err(ProcessError::failed)?;
             for _ in constraints {
                 let response = process.receive(self.workers.limits());
-                let Response::Evaluated(evaluated) = response.map_err(Fault::died)? else {
+                let Response::Evaluated(evaluated) = response.map_err(ProcessError::failed)? else {
                     let text = "not the result of a constraint".to_owned();
-                    return Err(Fault::died(Death::Broken(text)));
+                    return Err(ProcessError::failed(WorkerFailure::Broken(text)));
                 };
                 results.push(evaluated);
             }
@@ -197,9 +199,9 @@ impl Remote {
         })
     }
 
-    fn give_up(&self, kind: &str, death: &Death) {
-        tracing::warn!(kind, %death, "constraint template is quarantined");
-        self.quarantine(kind, &messages::quarantined(kind, death));
+    fn quarantine_after(&self, kind: &str, failure: &WorkerFailure) {
+        tracing::warn!(kind, %failure, "constraint template is quarantined");
+        self.quarantine(kind, &messages::quarantined(kind, failure));
     }
 
     fn put(&self, part: Part, content: Option<Content>) -> bool {
@@ -218,36 +220,46 @@ impl Remote {
 
 impl Drop for Remote {
     fn drop(&mut self) {
-        self.workers.forget(self.id);
+        self.workers.unregister_client(self.id);
     }
 }
 
 impl Evaluator for Remote {
     fn load(&self, template: &ConstraintTemplate) -> Result<Compiled, TemplateError> {
         let kind = &template.kind;
+        let mut tries = 0;
         loop {
             let loaded = self.with_process(|process| {
-                let loaded = self.compile(process, template).map_err(Fault::died)?;
+                let loaded = self
+                    .compile(process, template)
+                    .map_err(ProcessError::failed)?;
                 if loaded.is_ok() {
-                    self.remember(process, template);
+                    self.record_template(process, template);
                 }
                 Ok(loaded)
             });
             match loaded {
                 Ok(loaded) => return loaded,
                 // Another template: this one is next.
-                Err(Fault::Died(death, Some(other))) if other != *kind => {
-                    self.give_up(&other, &death);
+                Err(ProcessError::Failed(failure, Some(other))) if other != *kind => {
+                    self.quarantine_after(&other, &failure);
                 }
-                Err(Fault::Died(death, Some(_))) => {
+                Err(ProcessError::Failed(failure, Some(_))) => {
                     // The one that this one is to replace.
-                    self.give_up(kind, &death);
+                    self.quarantine_after(kind, &failure);
                 }
-                Err(Fault::Died(death, None)) => {
-                    return Err(TemplateError::ingest(messages::not_compiled(&death)));
+                Err(ProcessError::Failed(failure, None)) if failure.is_external() => {
+                    tries += 1;
+                    if tries == TRIES {
+                        let message = messages::unavailable(&failure.to_string());
+                        return Err(TemplateError::unavailable(message));
+                    }
                 }
-                Err(Fault::NotStarted(error)) => {
-                    return Err(TemplateError::ingest(messages::unavailable(&error)));
+                Err(ProcessError::Failed(failure, None)) => {
+                    return Err(TemplateError::ingest(messages::not_compiled(&failure)));
+                }
+                Err(ProcessError::NotStarted(error)) => {
+                    return Err(TemplateError::unavailable(messages::unavailable(&error)));
                 }
             }
         }
@@ -310,33 +322,39 @@ impl Evaluator for Remote {
                 .copied()
                 .collect();
             let done = results.len();
-            let Err(fault) = self.ask(review, &batch, &mut results) else {
+            let Err(error) = self.request_evaluation(review, &batch, &mut results) else {
                 tries = 0;
                 continue;
             };
             let is_alone = results.len() + 1 == done + batch.len();
-            match fault {
-                Fault::NotStarted(error) => {
+            match error {
+                ProcessError::NotStarted(error) => {
                     let message = messages::unavailable(&error);
                     let cause = Cause::Overload;
                     results.push(Err(Failure { message, cause }));
                 }
-                Fault::Died(death, Some(kind)) => self.give_up(&kind, &death),
-                Fault::Died(death, None) if death.is_foreign() && tries < TRIES => {
+                ProcessError::Failed(failure, Some(kind)) => self.quarantine_after(&kind, &failure),
+                ProcessError::Failed(failure, None) if failure.is_external() => {
                     (at_once, tries) = (1, tries + 1);
+                    if tries == TRIES {
+                        tries = 0;
+                        let message = messages::unavailable(&failure.to_string());
+                        let cause = Cause::Overload;
+                        results.push(Err(Failure { message, cause }));
+                    }
                 }
                 // Before it began to wait it sent what it had.
-                Fault::Died(death @ (Death::ProcessorTime(_) | Death::WallTime(_)), None) => {
+                ProcessError::Failed(failure @ WorkerFailure::ProcessorTime(_), None) => {
                     if let Some(slow) = constraints.get(results.len()) {
-                        self.give_up(&slow.kind, &death);
+                        self.quarantine_after(&slow.kind, &failure);
                     }
                 }
-                Fault::Died(death, None) if is_alone => {
+                ProcessError::Failed(failure, None) if is_alone => {
                     if let Some(last) = constraints.get(results.len()) {
-                        self.give_up(&last.kind, &death);
+                        self.quarantine_after(&last.kind, &failure);
                     }
                 }
-                Fault::Died(..) => at_once = 1,
+                ProcessError::Failed(..) => at_once = 1,
             }
         }
         results

@@ -31,10 +31,10 @@ pub fn run(memory: u64) -> ExitCode {
 fn serve(memory: u64) -> io::Result<()> {
     let mut input = io::stdin().lock();
     let output = Arc::new(Output::default());
-    Arc::clone(&output).announce();
+    Arc::clone(&output).report_busy();
     let mut clients = Clients::default();
     while let Some(bytes) = protocol::read(&mut input)? {
-        let request = protocol::decode_own(&bytes)?;
+        let request = protocol::decode_trusted(&bytes)?;
         clients.serve(request, memory, &output)?;
     }
     Ok(())
@@ -42,14 +42,14 @@ fn serve(memory: u64) -> io::Result<()> {
 
 /// What the process holds for one client.
 #[derive(Debug)]
-struct Held {
+struct ClientState {
     evaluator: InProcess,
     constraints: BTreeMap<ConstraintKey, Constraint>,
 }
 
 #[derive(Debug, Default)]
 struct Clients {
-    held: BTreeMap<ClientId, Held>,
+    clients: BTreeMap<ClientId, ClientState>,
     /// Templates, constraints or inventory have changed since the address space was limited.
     has_changed: bool,
 }
@@ -58,43 +58,43 @@ impl Clients {
     fn serve(&mut self, request: Request<'_>, memory: u64, output: &Output) -> io::Result<()> {
         match request {
             Request::Begin { client, options } => {
-                let held = Held {
+                let state = ClientState {
                     evaluator: InProcess::new(options),
                     constraints: BTreeMap::new(),
                 };
-                self.held.insert(client, held);
+                self.clients.insert(client, state);
             }
             Request::End { client } => {
-                self.held.remove(&client);
+                self.clients.remove(&client);
             }
             Request::Load { client, template } => {
                 self.limit(memory)?;
                 self.has_changed = true;
-                let evaluator = &self.of(client)?.evaluator;
+                let evaluator = &self.client(client)?.evaluator;
                 output.begin();
                 output.end(&Response::Loaded(evaluator.load(&template)))?;
                 output.flush()?;
             }
-            Request::Unload { client, kind } => self.of(client)?.evaluator.unload(&kind),
+            Request::Unload { client, kind } => self.client(client)?.evaluator.unload(&kind),
             Request::SetConstraint { client, object } => {
-                let object: Json = protocol::decode_own(object.get().as_bytes())?;
+                let object: Json = protocol::decode_trusted(object.get().as_bytes())?;
                 let constraint = Constraint::of_validated(object);
-                let held = self.of(client)?;
-                held.evaluator.set_constraint(&constraint);
-                held.constraints.insert(constraint.key(), constraint);
+                let state = self.client(client)?;
+                state.evaluator.set_constraint(&constraint);
+                state.constraints.insert(constraint.key(), constraint);
             }
             Request::RemoveConstraint { client, key } => {
-                let held = self.of(client)?;
-                held.evaluator.remove_constraint(&key);
-                held.constraints.remove(&key);
+                let state = self.client(client)?;
+                state.evaluator.remove_constraint(&key);
+                state.constraints.remove(&key);
             }
             Request::SetObject { client, object } => {
-                let object: Json = protocol::decode_own(object.get().as_bytes())?;
-                self.of(client)?.evaluator.set_object(&object);
+                let object: Json = protocol::decode_trusted(object.get().as_bytes())?;
+                self.client(client)?.evaluator.set_object(&object);
                 self.has_changed = true;
             }
             Request::RemoveObject { client, key } => {
-                self.of(client)?.evaluator.remove_object(&key);
+                self.client(client)?.evaluator.remove_object(&key);
             }
             Request::Evaluate {
                 client,
@@ -102,12 +102,12 @@ impl Clients {
                 constraints,
             } => {
                 self.limit(memory)?;
-                let held = self.of(client)?;
+                let state = self.client(client)?;
                 let review = Review::of_parts(*review);
                 for key in &constraints {
                     output.begin();
-                    let evaluated = match held.constraints.get(key) {
-                        Some(constraint) => held.evaluator.evaluate_one(&review, constraint),
+                    let evaluated = match state.constraints.get(key) {
+                        Some(constraint) => state.evaluator.evaluate_one(&review, constraint),
                         None => Err(Failure {
                             message: format!("{} {} is not known", key.kind, key.name),
                             cause: Cause::Overload,
@@ -121,9 +121,9 @@ impl Clients {
         Ok(())
     }
 
-    fn of(&mut self, client: ClientId) -> io::Result<&mut Held> {
-        let held = self.held.get_mut(&client);
-        held.ok_or_else(|| io::Error::other("a client has not begun"))
+    fn client(&mut self, client: ClientId) -> io::Result<&mut ClientState> {
+        let state = self.clients.get_mut(&client);
+        state.ok_or_else(|| io::Error::other("a client has not begun"))
     }
 
     /// Limits the address space to what the process has now and `memory` more. What evaluations leave behind does not raise it.
@@ -191,7 +191,7 @@ impl Output {
 
     /// Announces evaluations that take long, from a thread of its own: then it is known which one the process is busy with. Ends the
     /// process when its parent has ended.
-    fn announce(self: Arc<Self>) {
+    fn report_busy(self: Arc<Self>) {
         std::thread::spawn(move || {
             let (mut announced, parent) = (0, getppid());
             loop {
@@ -201,8 +201,8 @@ impl Output {
                 let seen = pending.unwrap_or_else(PoisonError::into_inner).running;
                 std::thread::sleep(BUSY);
                 if getppid() != parent {
-                    // Without its parent nobody would kill an evaluation that does not end. A signal at the parent's death is no
-                    // way: it comes when the thread ends that has started this process.
+                    // No process would kill an evaluation that does not end. PR_SET_PDEATHSIG is no alternative: the kernel sends
+                    // the signal when the thread ends that has started this process.
                     std::process::exit(1);
                 }
                 let mut pending = self.lock();

@@ -235,7 +235,7 @@ impl Expansion {
     /// What is made of an object, and of that in turn.
     pub fn expand(&self, object: &Json) -> Result<Vec<Resultant>, ExpansionError> {
         let namespace = own_namespace(object);
-        let mut made = Made::default();
+        let mut made = ExpansionResult::default();
         self.step(object, namespace, &mut made)?;
         let mut done = 0;
         for _ in 0..=MAX_DEPTH {
@@ -252,7 +252,12 @@ impl Expansion {
         Err(ExpansionError(messages::expansion_depth(MAX_DEPTH)))
     }
 
-    fn step(&self, parent: &Json, namespace: &str, made: &mut Made) -> Result<(), ExpansionError> {
+    fn step(
+        &self,
+        parent: &Json,
+        namespace: &str,
+        made: &mut ExpansionResult,
+    ) -> Result<(), ExpansionError> {
         let (group, kind) = group_and_kind(parent);
         let version = parent["apiVersion"].as_str().unwrap_or_default();
         let gvk = ResourceKind {
@@ -267,14 +272,14 @@ impl Expansion {
     }
 }
 
-/// What has been made of an object so far.
+/// The objects made so far.
 #[derive(Default)]
-struct Made {
+struct ExpansionResult {
     resultants: Vec<Resultant>,
     bytes: usize,
 }
 
-impl Made {
+impl ExpansionResult {
     fn add(&mut self, template: &ExpansionTemplate, object: Json) -> Result<(), ExpansionError> {
         self.bytes = self.bytes.saturating_add(size(&object));
         if self.resultants.len() >= MAX_RESULTANTS || self.bytes > MAX_BYTES {

@@ -40,6 +40,8 @@ pub enum ErrorCode {
     Ingest,
     /// The object is not a template.
     Conversion,
+    /// Nothing could compile it now; it may be tried again.
+    Unavailable,
 }
 
 impl ErrorCode {
@@ -49,6 +51,7 @@ impl ErrorCode {
             Self::Create => "create_error",
             Self::Ingest => "ingest_error",
             Self::Conversion => "conversion_error",
+            Self::Unavailable => "unavailable",
         }
     }
 }
@@ -58,13 +61,23 @@ impl TemplateError {
     pub fn status_message(&self) -> String {
         match self.code {
             ErrorCode::Ingest => messages::could_not_ingest(&self.message),
-            ErrorCode::Create | ErrorCode::Conversion => self.message.clone(),
+            ErrorCode::Create | ErrorCode::Conversion | ErrorCode::Unavailable => {
+                self.message.clone()
+            }
         }
     }
 
     pub(crate) fn create(message: String) -> Self {
         Self {
             code: ErrorCode::Create,
+            message,
+        }
+    }
+
+    /// Nothing could compile it now.
+    pub fn unavailable(message: String) -> Self {
+        Self {
+            code: ErrorCode::Unavailable,
             message,
         }
     }

@@ -26,7 +26,7 @@ pub(crate) fn unwritable(path: &Path, error: &std::io::Error) -> String {
     format!("cannot write {}: {}", path.display(), os_words(error))
 }
 
-/// A file to be mended that a symbolic link names: it may be outside of what the user named.
+/// `--fix` does not write through a symbolic link: its target may be outside of the folder that the user named.
 pub(crate) fn not_through_link(path: &Path) -> String {
     format!(
         "cannot write {}: it is a symbolic link; name the file itself",

@@ -1,4 +1,4 @@
-//! Hostile templates in worker processes of the program: each is stopped, named and quarantined, and nobody else notices.
+//! Hostile templates in worker processes of the program: each is stopped and quarantined, and other templates are evaluated.
 
 #![allow(clippy::unwrap_used)] // a test says what failed
 
@@ -10,7 +10,8 @@ use reeve_constraint_worker::{Limits, Workers};
 use reeve_gatekeeper::client::{Cause, Client, Options, Violation};
 use reeve_gatekeeper::enforcement::EnforcementPoint;
 use reeve_gatekeeper::review::Review;
-use reeve_gatekeeper::template::ConstraintTemplate;
+use reeve_gatekeeper::template::{ConstraintTemplate, ErrorCode};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 
 /// Within the limits of an evaluation, on a machine that is busy with other tests.
@@ -353,11 +354,41 @@ fn idle_processes_end() {
     assert_eq!(review(&client, "web").len(), 1);
 }
 
+/// The worker processes of this process, whichever test has started them.
+fn process_ids() -> Vec<i32> {
+    let own = format!("PPid:\t{}\n", std::process::id());
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let ids = processes.filter_map(|one| one.file_name().to_str()?.parse().ok());
+    ids.filter(|id| {
+        let read = |file: &str| std::fs::read_to_string(format!("/proc/{id}/{file}"));
+        let is_child = read("status").is_ok_and(|status| status.contains(&own));
+        is_child && read("cmdline").is_ok_and(|line| line.contains("constraint-worker"))
+    })
+    .collect()
+}
+
+#[test]
+fn gk_139_process_that_is_killed_is_no_fault_of_a_template() {
+    let mut client = client();
+    client.add_template(rego("Honest", HONEST)).unwrap();
+    client.add_constraint(&constraint("Honest")).unwrap();
+    assert_eq!(review(&client, "web")[0].message, "web is forbidden");
+    let ids = process_ids();
+    assert!(!ids.is_empty());
+    for id in ids.into_iter().filter_map(Pid::from_raw) {
+        // It may have ended meanwhile.
+        let _ = kill_process(id, Signal::KILL);
+    }
+    assert_eq!(review(&client, "web")[0].message, "web is forbidden");
+    assert_eq!(client.evaluator().quarantined("Honest"), None);
+}
+
 #[test]
 fn program_that_does_not_start_is_no_fault_of_a_template() {
     let workers = Arc::new(Workers::new("/nowhere/reeve".into(), Limits::default()));
     let mut client = client_of(&workers);
     let error = client.add_template(rego("Honest", HONEST)).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Unavailable);
     assert!(
         error
             .message
