@@ -160,7 +160,7 @@ impl Process {
         let Some(bytes) = self.received.get(4..4 + length) else {
             return Ok(None);
         };
-        let response = protocol::decode_untrusted(bytes);
+        let response = protocol::decode(bytes);
         self.received.drain(..4 + length);
         response.map(Some).map_err(|error| broken(&error))
     }

@@ -9,7 +9,6 @@ use reeve_gatekeeper::evaluator::{Compiled, Evaluated};
 use reeve_gatekeeper::inventory::InventoryKey;
 use reeve_gatekeeper::review::ReviewParts;
 use reeve_gatekeeper::template::{ConstraintTemplate, TemplateError};
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -110,18 +109,13 @@ pub(crate) fn length(head: [u8; 4]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// Decodes a document that this program has encoded, however deep it is.
-pub(crate) fn decode_trusted<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> serde_json::Result<T> {
+/// Decodes a document that this program has encoded. Its depth is bounded by whoever made it: objects and violations by the engine.
+pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> serde_json::Result<T> {
     stacker::maybe_grow(STACK, STACK, || {
         let mut decoder = serde_json::Deserializer::from_slice(bytes);
         decoder.disable_recursion_limit();
         T::deserialize(&mut decoder)
     })
-}
-
-/// Decodes what a worker has sent: the code of a tenant has made a part of it.
-pub(crate) fn decode_untrusted<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
-    serde_json::from_slice(bytes)
 }
 
 /// The document of a value, to be sent several times.

@@ -34,7 +34,7 @@ fn serve(memory: u64) -> io::Result<()> {
     Arc::clone(&output).report_busy();
     let mut clients = Clients::default();
     while let Some(bytes) = protocol::read(&mut input)? {
-        let request = protocol::decode_trusted(&bytes)?;
+        let request = protocol::decode(&bytes)?;
         clients.serve(request, memory, &output)?;
     }
     Ok(())
@@ -77,7 +77,7 @@ impl Clients {
             }
             Request::Unload { client, kind } => self.client(client)?.evaluator.unload(&kind),
             Request::SetConstraint { client, object } => {
-                let object: Json = protocol::decode_trusted(object.get().as_bytes())?;
+                let object: Json = protocol::decode(object.get().as_bytes())?;
                 let constraint = Constraint::of_validated(object);
                 let state = self.client(client)?;
                 state.evaluator.set_constraint(&constraint);
@@ -89,7 +89,7 @@ impl Clients {
                 state.constraints.remove(&key);
             }
             Request::SetObject { client, object } => {
-                let object: Json = protocol::decode_trusted(object.get().as_bytes())?;
+                let object: Json = protocol::decode(object.get().as_bytes())?;
                 self.client(client)?.evaluator.set_object(&object);
                 self.has_changed = true;
             }

@@ -221,6 +221,33 @@ fn gk_136_greedy_rules_are_stopped() {
 }
 
 #[test]
+fn gk_136_deep_details_are_returned() {
+    let mut client = client();
+    let nested = |inner: &str| format!("{}{inner}{}", "[".repeat(10), "]".repeat(10));
+    // Sixteen values in each other, of ten levels each: more than serde_json decodes by itself.
+    let rules = (1..16).map(|number| {
+        let inner = nested(&format!("v{}", number - 1));
+        format!("v{number} := {inner}")
+    });
+    let rules: Vec<String> = rules.collect();
+    let source = format!(
+        "package deep\nv0 := {}\n{}\nviolation[{{\"msg\": \"m\", \"details\": v15}}] {{ true }}",
+        nested("1"),
+        rules.join("\n")
+    );
+    client.add_template(rego("Deep", &source)).unwrap();
+    client.add_constraint(&constraint("Deep")).unwrap();
+    let violations = review(&client, "web");
+    assert_eq!(violations[0].cause, Cause::Violation, "{violations:?}");
+    let mut depth = 0;
+    let mut details = &violations[0].details;
+    while let Some(inner) = details.get(0) {
+        (details, depth) = (inner, depth + 1);
+    }
+    assert_eq!(depth, 160);
+}
+
+#[test]
 fn gk_136_memory_is_bounded() {
     // A list of lists that nothing shares.
     let rule = "details := [[x, y, z] | x := numbers.range(0, 9999)[_]; y := numbers.range(0, 9999)[_]; z := \"text\"]; msg := \"m\"";
