@@ -50,8 +50,8 @@ struct ClientState {
 #[derive(Debug, Default)]
 struct Clients {
     clients: BTreeMap<ClientId, ClientState>,
-    /// Templates, constraints or inventory have changed since the address space was limited.
-    has_changed: bool,
+    /// The address space is limited, and templates and inventory have not changed since.
+    is_limited: bool,
 }
 
 impl Clients {
@@ -69,7 +69,7 @@ impl Clients {
             }
             Request::Load { client, template } => {
                 self.limit(memory)?;
-                self.has_changed = true;
+                self.is_limited = false;
                 let evaluator = &self.client(client)?.evaluator;
                 output.begin();
                 output.end(&Response::Loaded(evaluator.load(&template)))?;
@@ -91,7 +91,7 @@ impl Clients {
             Request::SetObject { client, object } => {
                 let object: Json = protocol::decode(object.get().as_bytes())?;
                 self.client(client)?.evaluator.set_object(&object);
-                self.has_changed = true;
+                self.is_limited = false;
             }
             Request::RemoveObject { client, key } => {
                 self.client(client)?.evaluator.remove_object(&key);
@@ -128,7 +128,7 @@ impl Clients {
 
     /// Limits the address space to what the process has now and `memory` more. What evaluations leave behind does not raise it.
     fn limit(&mut self, memory: u64) -> io::Result<()> {
-        if !std::mem::take(&mut self.has_changed) {
+        if std::mem::replace(&mut self.is_limited, true) {
             return Ok(());
         }
         let maximum = getrlimit(Resource::As).maximum;

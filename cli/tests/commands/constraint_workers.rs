@@ -298,6 +298,17 @@ fn gk_136_compiling_is_stopped_too() {
 }
 
 #[test]
+fn gk_136_memory_of_the_first_compilation_is_bounded() {
+    let source = format!(
+        "package hostile\n{}\nviolation[{{\"msg\": \"m\"}}] {{ walk(s45, [_, value]); value == 2 }}",
+        doubled()
+    );
+    let error = client().add_template(rego("Hostile", &source)).unwrap_err();
+    let expected = "cannot compile: it took too much memory or stack";
+    assert_eq!(error.message, expected);
+}
+
+#[test]
 fn gk_136_edit_lifts_the_quarantine() {
     let mut client = client();
     let source = hostile("s45 == t45; msg := \"m\"; details := {}");
