@@ -37,8 +37,7 @@ pub fn addon_crds() -> Result<Vec<PathBuf>> {
 /// Applies every CRD in `deploy/crds` and `tests/testkit/crds` and waits until each is served.
 /// Returns their names.
 pub async fn install_crds(objects: &Objects) -> Result<Vec<String>> {
-    let crds = all_crds()?;
-    try_join_all(crds.iter().map(|crd| install(objects, crd))).await
+    install_all(objects, &all_crds()?).await
 }
 
 /// The same without placement rules, as on a hub of OCM. To delete that CRD afterwards is no way: a kube-apiserver whose storage of
@@ -46,6 +45,10 @@ pub async fn install_crds(objects: &Objects) -> Result<Vec<String>> {
 pub async fn install_crds_without_rules(objects: &Objects) -> Result<Vec<String>> {
     let mut crds = all_crds()?;
     crds.retain(|crd| crd.name_any() != "placementrules.apps.open-cluster-management.io");
+    install_all(objects, &crds).await
+}
+
+async fn install_all(objects: &Objects, crds: &[DynamicObject]) -> Result<Vec<String>> {
     try_join_all(crds.iter().map(|crd| install(objects, crd))).await
 }
 
@@ -63,7 +66,7 @@ pub async fn install_addon_crds(objects: &Objects) -> Result<Vec<String>> {
     for file in addon_crds()? {
         crds.extend(read_file(&file)?);
     }
-    try_join_all(crds.iter().map(|crd| install(objects, crd))).await
+    install_all(objects, &crds).await
 }
 
 /// Applies a CRD and waits until it is served. Returns its name.

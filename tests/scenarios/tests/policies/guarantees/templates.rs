@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use reeve_scenarios::Evaluator;
-use reeve_testkit::{Component, Object, SOON, eventually, free_port, http_get};
+use reeve_scenarios::{Controller, Evaluator};
+use reeve_testkit::{Object, SOON, eventually};
 use serde_json::{Value, json};
 
 const TEMPLATES: &str = "templates.gatekeeper.sh/v1";
@@ -18,37 +18,30 @@ const PROBE: Duration = Duration::from_secs(1);
 /// edit lifts it.
 pub(crate) async fn hostile(world: Arc<Evaluator>) -> Result<()> {
     world.namespaces(&[NAMESPACE]).await?;
-    let mut auditor = Auditor::start(&world).await?;
+    let args = ["--constraint-audit=materialised"];
+    let mut auditor = Controller::start(world.plane(), NAMESPACE, &args).await?;
     load(&world, "Honest", &harmless("honest")).await?;
     violate(&world, "first").await?;
     total_is(&world, "Honest", 1).await?;
 
-    let probing = auditor.probe();
-    load(&world, "Hostile", &doubling()).await?;
-    let begin = Instant::now();
-    violate(&world, "second").await?;
-    total_is(&world, "Honest", 2).await?;
-    println!("beside a hostile template: {:?}", begin.elapsed());
-    let error = quarantined(&world, true).await?;
-    total_is(&world, "Hostile", 2).await?;
+    let (slowest, error) = tokio::try_join!(slowest_probe(&auditor), load_hostile(&world))?;
+    println!("slowest probe: {slowest:?}");
+    ensure!(slowest < PROBE, "a probe took {slowest:?}");
     let status = status_of(&world, CONSTRAINTS, "Hostile", "one").await?;
     let first = &status["violations"][0]["message"];
     ensure!(
         *first == error,
-        "the violation is {first}, the status says {error}"
+        "the violation is {first}, the status has {error}"
     );
-    let slowest = probing.await.context("probing")??;
-    println!("slowest probe: {slowest:?}");
-    ensure!(slowest < PROBE, "a probe took {slowest:?}");
-
+    let metric = auditor
+        .metric("reeve_constraint_templates_quarantined", &[])
+        .await?;
     ensure!(
-        auditor.quarantined().await? == 1,
-        "the metric counts another number"
+        matches!(&metric[..], [(_, value)] if value.to_bits() == 1_f64.to_bits()),
+        "the metric is {metric:?}"
     );
 
-    auditor.process.kill().await;
-    auditor.process.restart()?;
-    auditor.ready().await?;
+    auditor.restart().await?;
     violate(&world, "third").await?;
     total_is(&world, "Honest", 3).await?;
     total_is(&world, "Hostile", 3).await?;
@@ -56,7 +49,7 @@ pub(crate) async fn hostile(world: Arc<Evaluator>) -> Result<()> {
         quarantined(&world, true).await? == error,
         "the reason is another one"
     );
-    let log = auditor.process.log();
+    let log = auditor.log();
     let times = log.matches("constraint template is quarantined").count();
     ensure!(times == 1, "its code was stopped {times} times");
 
@@ -71,67 +64,28 @@ pub(crate) async fn hostile(world: Arc<Evaluator>) -> Result<()> {
     .await
 }
 
-/// A process that audits constraints.
-struct Auditor {
-    process: Component,
-    address: String,
-    metrics: String,
+/// Requests the health again and again for a while. Returns the longest time of a response.
+async fn slowest_probe(auditor: &Controller) -> Result<Duration> {
+    let (begin, mut slowest) = (Instant::now(), Duration::ZERO);
+    while begin.elapsed() < Duration::from_secs(10) {
+        let sent = Instant::now();
+        auditor.probe("healthz").await?;
+        slowest = slowest.max(sent.elapsed());
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(slowest)
 }
 
-impl Auditor {
-    async fn start(world: &Evaluator) -> Result<Self> {
-        let address = format!("127.0.0.1:{}", free_port()?);
-        let metrics = format!("127.0.0.1:{}", free_port()?);
-        let flags = [
-            "controller".to_owned(),
-            "--leader-elect=false".to_owned(),
-            "--constraint-audit=materialised".to_owned(),
-            format!("--health-probe-bind-address={address}"),
-            format!("--metrics-bind-address={metrics}"),
-        ];
-        let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
-        let env = [
-            world.plane().kubeconfig_env(),
-            ("WATCH_NAMESPACE", NAMESPACE),
-        ];
-        let process = Component::spawn("config-policy-controller", &flags, &env)?;
-        let mut auditor = Self {
-            process,
-            address,
-            metrics,
-        };
-        auditor.ready().await?;
-        Ok(auditor)
-    }
-
-    async fn ready(&mut self) -> Result<()> {
-        let url = format!("http://{}/readyz", self.address);
-        self.process.healthy(&url, SOON).await
-    }
-
-    /// How many templates the metric counts.
-    async fn quarantined(&self) -> Result<u32> {
-        let (_, text) = http_get(&format!("http://{}/metrics", self.metrics)).await?;
-        let mut lines = text.lines();
-        let value =
-            lines.find_map(|line| line.strip_prefix("reeve_constraint_templates_quarantined "));
-        Ok(value.context("no such metric")?.trim().parse()?)
-    }
-
-    /// Asks for the health again and again for a while. Returns the longest time of an answer.
-    fn probe(&self) -> tokio::task::JoinHandle<Result<Duration>> {
-        let url = format!("http://{}/healthz", self.address);
-        tokio::spawn(async move {
-            let (begin, mut slowest) = (Instant::now(), Duration::ZERO);
-            while begin.elapsed() < Duration::from_secs(10) {
-                let asked = Instant::now();
-                http_get(&url).await?;
-                slowest = slowest.max(asked.elapsed());
-                tokio::time::sleep(Duration::from_millis(50)).await;
-            }
-            Ok(slowest)
-        })
-    }
+/// Loads the hostile template beside the honest one. Returns the reason of its quarantine.
+async fn load_hostile(world: &Evaluator) -> Result<String> {
+    load(world, "Hostile", &doubling()).await?;
+    let begin = Instant::now();
+    violate(world, "second").await?;
+    total_is(world, "Honest", 2).await?;
+    println!("beside a hostile template: {:?}", begin.elapsed());
+    let error = quarantined(world, true).await?;
+    total_is(world, "Hostile", 2).await?;
+    Ok(error)
 }
 
 fn harmless(package: &str) -> String {
