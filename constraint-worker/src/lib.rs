@@ -1,11 +1,11 @@
-//! Evaluates Gatekeeper's constraints in processes of this program that can be killed: the code of a template is written by whoever
-//! may write templates, and must not stop, starve or blind anybody else.
+//! Evaluates Gatekeeper's constraints in processes of this program that can be killed: the code of a template is a tenant's, and
+//! must not stop, starve or blind other tenants.
 //!
 //! [`Workers`] is the pool of processes of this program, at most one for each processor, started when they are needed and ended when
-//! they are idle. [`client`] makes a client of the engine whose [`Evaluator`] is one of the pool: it keeps a journal of templates, constraints
-//! and inventory, brings a process up to date before it is asked, and gives up a template for which a process had to be killed
-//! (*quarantine*). [`run`] is the other side: a process that reads requests and writes results. Processor time and wall time are
-//! limited by the pool, the address space by the process itself.
+//! they are idle. [`client`] makes a client of the engine whose [`Evaluator`](reeve_gatekeeper::evaluator::Evaluator) uses the pool. It
+//! keeps a journal of templates, constraints and inventory, sends a process what has changed before each request, and quarantines a
+//! template for which a process was killed. [`run`] is the other side: a process that reads requests and writes results. The pool
+//! limits processor time and wall time, the process itself its address space.
 
 mod journal;
 mod limits;
@@ -20,9 +20,8 @@ use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use reeve_gatekeeper::client::{Client, Options};
-use reeve_gatekeeper::evaluator::{Evaluator, InProcess};
 
-pub use limits::Limits;
+pub use limits::WorkerLimits;
 pub use pool::Workers;
 pub use worker::run;
 
@@ -37,19 +36,14 @@ pub fn enable() {
     if cfg!(target_os = "linux") {
         // The link goes on to name this program when another version replaces its file.
         let program = PathBuf::from("/proc/self/exe");
-        WORKERS.get_or_init(|| Arc::new(Workers::new(program, Limits::default())));
+        WORKERS.get_or_init(|| Arc::new(Workers::new(program, WorkerLimits::default())));
     }
 }
 
-/// What evaluates for one client: the processes, or this process where they were not [enabled](enable).
-pub fn evaluator(options: Options) -> Arc<dyn Evaluator> {
-    match WORKERS.get() {
-        Some(workers) => workers.evaluator(options),
-        None => Arc::new(InProcess::new(options)),
-    }
-}
-
-/// A client without templates, which evaluates in the processes where they were [enabled](enable).
+/// A client without templates, which evaluates in the processes where they were [enabled](enable), otherwise in this one.
 pub fn client(options: Options) -> Client {
-    Client::with_evaluator(evaluator(options))
+    match WORKERS.get() {
+        Some(workers) => Client::with_evaluator(workers.evaluator(options)),
+        None => Client::new(options),
+    }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// What a process may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct WorkerLimits {
     /// The most processor time of one evaluation, or of compiling one template. The engine itself ends most evaluations earlier.
     pub processor_time: Duration,
     /// The longest that a process may take for one, however busy the machine is.
@@ -17,7 +17,7 @@ pub struct Limits {
     pub idle: Duration,
 }
 
-impl Default for Limits {
+impl Default for WorkerLimits {
     fn default() -> Self {
         Self {
             processor_time: Duration::from_millis(1250),

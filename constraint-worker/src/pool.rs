@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use crate::Limits;
+use crate::WorkerLimits;
 use crate::process::Process;
 use crate::protocol::{ClientId, Request};
 
@@ -15,7 +15,7 @@ use crate::protocol::{ClientId, Request};
 #[derive(Debug)]
 pub struct Workers {
     program: PathBuf,
-    limits: Limits,
+    limits: WorkerLimits,
     shared: Mutex<Shared>,
     /// A process is idle, or has ended.
     freed: Condvar,
@@ -35,7 +35,7 @@ struct Shared {
 
 impl Workers {
     /// A pool of processes of `program`, none of which is started yet.
-    pub fn new(program: PathBuf, limits: Limits) -> Self {
+    pub fn new(program: PathBuf, limits: WorkerLimits) -> Self {
         Self {
             program,
             limits,
@@ -58,7 +58,7 @@ impl Workers {
         self.lock().count
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &WorkerLimits {
         &self.limits
     }
 

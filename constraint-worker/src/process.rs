@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 
 use crate::protocol::{self, ClientId, Request, Response};
-use crate::{COMMAND, Limits};
+use crate::{COMMAND, WorkerLimits};
 
 /// Processor time is looked at when a result has not come for this long, and again in such steps.
 const STEP: Duration = Duration::from_millis(100);
@@ -21,7 +21,7 @@ const TICKS: u64 = 100;
 /// How much is read at once.
 const CHUNK: usize = 64 << 10;
 
-/// Why a process gives no more results.
+/// Why a process gives no more results. Its text is in [`messages`](crate::messages).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum WorkerFailure {
     /// It was killed: it took this much processor time for one result.
@@ -51,32 +51,6 @@ impl WorkerFailure {
     }
 }
 
-impl fmt::Display for WorkerFailure {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::ProcessorTime(limit) => {
-                write!(
-                    f,
-                    "it took more than {} ms of processor time",
-                    limit.as_millis()
-                )
-            }
-            Self::WallTime(limit) => write!(f, "it took more than {} s", limit.as_secs()),
-            Self::Ended(status) => match status.signal() {
-                // Rust aborts when memory cannot be had, and at the end of the stack.
-                Some(signal)
-                    if signal == Signal::ABORT.as_raw() || signal == Signal::SEGV.as_raw() =>
-                {
-                    write!(f, "it took too much memory or stack")
-                }
-                Some(signal) => write!(f, "its process was ended by signal {signal}"),
-                None => write!(f, "its process ended with {status}"),
-            },
-            Self::Broken(error) => write!(f, "its result cannot be read: {error}"),
-        }
-    }
-}
-
 /// A process that evaluates. Dropping it kills it.
 #[derive(Debug)]
 pub(crate) struct Process {
@@ -84,6 +58,7 @@ pub(crate) struct Process {
     input: ChildStdin,
     output: ChildStdout,
     received: Vec<u8>,
+    chunk: Vec<u8>,
     /// Up to which change of its journal the process knows a client.
     pub(crate) known: HashMap<ClientId, u64>,
     /// When it had work last.
@@ -91,7 +66,7 @@ pub(crate) struct Process {
 }
 
 impl Process {
-    pub(crate) fn start(program: &Path, limits: &Limits) -> io::Result<Self> {
+    pub(crate) fn start(program: &Path, limits: &WorkerLimits) -> io::Result<Self> {
         let mut child = Command::new(program)
             .arg0("reeve")
             .args([COMMAND, "--memory", &limits.memory.to_string()])
@@ -109,6 +84,7 @@ impl Process {
             output: child.stdout.take().ok_or_else(missing)?,
             child,
             received: Vec::new(),
+            chunk: vec![0; CHUNK],
             known: HashMap::new(),
             used: Instant::now(),
         })
@@ -123,7 +99,7 @@ impl Process {
     }
 
     /// Waits for the next result.
-    pub(crate) fn receive(&mut self, limits: &Limits) -> Result<Response, WorkerFailure> {
+    pub(crate) fn receive(&mut self, limits: &WorkerLimits) -> Result<Response, WorkerFailure> {
         let started = Instant::now();
         let mut spent_before = None;
         loop {
@@ -177,16 +153,14 @@ impl Process {
             Ok(_) => {}
             Err(error) => return Err(WorkerFailure::Broken(error.to_string())),
         }
-        let at = self.received.len();
-        self.received.resize(at + CHUNK, 0);
-        let read = self
-            .output
-            .read(self.received.get_mut(at..).unwrap_or_default());
-        self.received
-            .truncate(at + read.as_ref().map_or(0, |read| *read));
+        let read = self.output.read(&mut self.chunk);
         match read {
             Ok(0) => Err(self.ended(&io::Error::from(io::ErrorKind::UnexpectedEof))),
-            Ok(_) => Ok(true),
+            Ok(count) => {
+                let chunk = self.chunk.get(..count).unwrap_or_default();
+                self.received.extend_from_slice(chunk);
+                Ok(true)
+            }
             Err(error) => Err(self.ended(&error)),
         }
     }

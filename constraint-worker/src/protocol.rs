@@ -109,7 +109,7 @@ pub(crate) fn length(head: [u8; 4]) -> io::Result<usize> {
     Ok(length)
 }
 
-/// Decodes a document that this program has encoded. Its depth is bounded by whoever made it: objects and violations by the engine.
+/// Decodes a document that this program has encoded. The engine bounds the depth of objects and violations.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> serde_json::Result<T> {
     stacker::maybe_grow(STACK, STACK, || {
         let mut decoder = serde_json::Deserializer::from_slice(bytes);

@@ -14,6 +14,7 @@ use reeve_gatekeeper::evaluator::{Evaluator as _, Failure, InProcess};
 use reeve_gatekeeper::review::Review;
 use rustix::process::{Resource, Rlimit, getppid, getrlimit, setrlimit};
 
+use crate::messages;
 use crate::protocol::{self, ClientId, Request, Response};
 
 /// An evaluation that takes longer than this is announced.
@@ -21,7 +22,7 @@ const BUSY: Duration = Duration::from_millis(20);
 
 /// Evaluates until standard input ends. `memory` is how many bytes an evaluation may take.
 pub fn run(memory: u64) -> ExitCode {
-    // Whoever started this process reads no error of it: it sees that it has ended.
+    // The process that has started this one reads no error of it: it sees its end.
     match serve(memory) {
         Ok(()) => ExitCode::SUCCESS,
         Err(_) => ExitCode::FAILURE,
@@ -109,7 +110,7 @@ impl Clients {
                     let evaluated = match state.constraints.get(key) {
                         Some(constraint) => state.evaluator.evaluate_one(&review, constraint),
                         None => Err(Failure {
-                            message: format!("{} {} is not known", key.kind, key.name),
+                            message: messages::unknown_constraint(key),
                             cause: Cause::Overload,
                         }),
                     };

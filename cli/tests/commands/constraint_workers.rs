@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reeve_constraint_worker::{Limits, Workers};
+use reeve_constraint_worker::{WorkerLimits, Workers};
 use reeve_gatekeeper::client::{Cause, Client, Options, Violation};
 use reeve_gatekeeper::enforcement::EnforcementPoint;
 use reeve_gatekeeper::review::Review;
@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 /// Within the limits of an evaluation, on a machine that is busy with other tests.
 const SOON: Duration = Duration::from_mins(1);
 
-fn workers(limits: Limits) -> Arc<Workers> {
+fn workers(limits: WorkerLimits) -> Arc<Workers> {
     Arc::new(Workers::new(
         PathBuf::from(env!("CARGO_BIN_EXE_reeve")),
         limits,
@@ -25,7 +25,7 @@ fn workers(limits: Limits) -> Arc<Workers> {
 }
 
 fn client() -> Client {
-    client_of(&workers(Limits::default()))
+    client_of(&workers(WorkerLimits::default()))
 }
 
 fn client_of(workers: &Arc<Workers>) -> Client {
@@ -328,9 +328,9 @@ fn gk_136_edit_lifts_the_quarantine() {
 
 #[test]
 fn gk_136_processes_know_templates_constraints_and_inventory() {
-    let workers = workers(Limits {
+    let workers = workers(WorkerLimits {
         processes: 1,
-        ..Limits::default()
+        ..WorkerLimits::default()
     });
     let source = "package inventory
 violation[{\"msg\": msg}] {
@@ -376,9 +376,9 @@ violation[{\"msg\": msg}] {
 
 #[test]
 fn idle_processes_end() {
-    let workers = workers(Limits {
+    let workers = workers(WorkerLimits {
         idle: Duration::from_millis(500),
-        ..Limits::default()
+        ..WorkerLimits::default()
     });
     let mut client = client_of(&workers);
     client.add_template(rego("Honest", HONEST)).unwrap();
@@ -423,7 +423,10 @@ fn gk_139_process_that_is_killed_is_no_fault_of_a_template() {
 
 #[test]
 fn program_that_does_not_start_is_no_fault_of_a_template() {
-    let workers = Arc::new(Workers::new("/nowhere/reeve".into(), Limits::default()));
+    let workers = Arc::new(Workers::new(
+        "/nowhere/reeve".into(),
+        WorkerLimits::default(),
+    ));
     let mut client = client_of(&workers);
     let error = client.add_template(rego("Honest", HONEST)).unwrap_err();
     assert_eq!(error.code, ErrorCode::Unavailable);
