@@ -30,7 +30,7 @@ pub(crate) fn kinds(engine: &Engine, served: &ServedKinds, effect: &Effect) -> V
         .iter()
         .flat_map(|one| engine.sync_requirements(&one.kind))
         .collect();
-    // Whoever may write a template must not read Secrets by its messages: only the configuration of Gatekeeper names them.
+    // A template must not publish Secrets in its messages: only the configuration of Gatekeeper adds them to the inventory.
     let is_secret = |kind: &ResourceKind| kind.group.is_empty() && kind.kind == "Secret";
     let is_asked_for = |kind: &&ResourceKind| {
         let is_asked_for = requirements.iter().any(|one| {

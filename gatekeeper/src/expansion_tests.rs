@@ -69,7 +69,7 @@ fn gk_121_templates_in_a_cycle_expand_nothing() {
     assert_eq!(expansion.expand(&deployment()).unwrap().len(), 1);
 }
 
-/// Each template makes of every kind before it, so that each doubles what there is.
+/// Each template expands the kinds of all templates before it, so that it doubles the number of objects.
 fn doubling(count: usize) -> Expansion {
     Expansion::new((0..count).map(|number| {
         let mut object = template(

@@ -10,9 +10,9 @@ use tempfile::Builder;
 /// Who may read a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readers {
-    /// Those who could read it before; of a new file, whoever the umask lets.
+    /// Its permissions stay; those of a new file are by the umask.
     Usual,
-    /// Its owner, whoever could read it before.
+    /// Its owner only, also when others could read it before.
     Owner,
 }
 
@@ -88,7 +88,7 @@ mod tests {
         );
         replace_file(&path, b"three", Readers::Owner).unwrap();
         assert_eq!(mode(&path), 0o600);
-        // Whoever has the file open goes on to read what it was.
+        // An open file keeps the content that it had.
         assert_eq!(io::read_to_string(open).unwrap(), "one");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

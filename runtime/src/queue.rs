@@ -318,8 +318,8 @@ impl<K: Key> Queue<K> {
         self.notify.notify_one();
     }
 
-    /// Reconciles the keys with at most `workers` at once, half as many more while keys of slow [flows](Self::with_flows) take long, until `stop`; then waits for the running reconciles. A
-    /// panic in a reconcile is an error like any other.
+    /// Reconciles the keys until `stop`, then waits for the running reconciles. At most `workers` run at once, and half as many more
+    /// while keys of slow [flows](Self::with_flows) are reconciled. A panic in a reconcile is an error like any other.
     pub async fn run<F, Fut, E>(self, workers: usize, stop: CancellationToken, reconcile: F)
     where
         F: Fn(K) -> Fut,
