@@ -31,7 +31,7 @@ use crate::evaluate::spec::{self, Templating};
 use crate::evaluate::templates::{ManagedCluster, Rendered, Templates};
 use crate::messages;
 use crate::status::finding::Location;
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 
 /// The key in the Secret.
 const CACHE_KEY: &str = "policy.json";

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
 use crate::state::Audit;
-use crate::{messages, webhook};
+use crate::{messages, redaction, webhook};
 
 /// The service account of the audit, in [`webhook::NAMESPACE`]. Its own writes are admitted.
 pub const ACCOUNT: &str = "reeve-constraint-audit";
@@ -170,7 +170,14 @@ fn evaluate(audit: &Audit, review: &Review, is_cancelled: &AtomicBool) -> Result
         }
         engine.matching(review, EnforcementPoint::Webhook, |_| true)
     };
-    let violations = matching.evaluate(review, || is_cancelled.load(Ordering::Relaxed));
+    let mut violations = matching.evaluate(review, || is_cancelled.load(Ordering::Relaxed));
+    // Who changes a Secret may have no right to read it.
+    let objects = [review.new_object(), review.old_object()];
+    let mut secrets = audit.secrets.lock().values();
+    for object in objects.into_iter().flatten() {
+        secrets = secrets.union(&redaction::values_of(object));
+    }
+    redaction::redact(&secrets, &mut violations);
     audit.report_quarantines(&violations);
     decide(violations)
 }

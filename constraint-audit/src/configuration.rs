@@ -13,10 +13,12 @@ use reeve_gatekeeper::expansion::{Expansion, ExpansionTemplate};
 use reeve_gatekeeper::matching::Source;
 use reeve_gatekeeper::review::Review;
 use reeve_runtime::object::ObjectKey;
+use reeve_runtime::secrets::Secrets;
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio_util::task::AbortOnDropHandle;
 
+use crate::redaction;
 use crate::resources::name_of;
 
 /// Gatekeeper reads the `Config` of this namespace and name, and no other.
@@ -111,10 +113,12 @@ impl Effect {
         self.exclusions.excludes(process, object)
     }
 
-    /// The violations by an object, and by what is made of it. `matching` chooses the constraints.
+    /// The violations by an object, and by what is made of it. `matching` chooses the constraints. No message shows a value of
+    /// the object, if it is a Secret, nor one of `secrets`, which templates read.
     pub(crate) fn review(
         &self,
         object: Value,
+        secrets: &Secrets,
         matching: impl Fn(&Review) -> Matching,
     ) -> Result<Vec<Violation>, String> {
         let made = if self.expansion.is_empty() {
@@ -128,11 +132,13 @@ impl Effect {
             let review = review.with_source(source);
             Ok(matching(&review).evaluate(&review, || false))
         };
+        let secrets = secrets.union(&redaction::values_of(&object));
         let mut violations = review(object, Source::Original)?;
         for resultant in made {
             let found = review(resultant.object.clone(), Source::Generated)?;
             violations.extend(resultant.attribute(found));
         }
+        redaction::redact(&secrets, &mut violations);
         Ok(violations)
     }
 }

@@ -31,7 +31,6 @@ pub(crate) fn kinds(engine: &Engine, served: &ServedKinds, effect: &Effect) -> V
         .flat_map(|one| engine.sync_requirements(&one.kind))
         .collect();
     // A template must not publish Secrets in its messages: only the configuration of Gatekeeper adds them to the inventory.
-    let is_secret = |kind: &ResourceKind| kind.group.is_empty() && kind.kind == "Secret";
     let is_asked_for = |kind: &&ResourceKind| {
         let is_asked_for = requirements.iter().any(|one| {
             let has = |all: &[String], name: &str| all.iter().any(|it| it == name || it == "*");
@@ -41,7 +40,7 @@ pub(crate) fn kinds(engine: &Engine, served: &ServedKinds, effect: &Effect) -> V
                 && has(&one.kinds, &kind.kind)
                 && (is_named || !kind.is_noise())
         });
-        is_asked_for && !is_secret(kind)
+        is_asked_for && !is_secret_kind(kind)
     };
     let preferred = served.preferred.iter().map(|one| &one.kind);
     let others = served.others.iter().map(|one| &one.kind);
@@ -68,6 +67,7 @@ impl Audit {
             of_kind.insert(key_of(object), entry.clone())
         };
         if before.is_none_or(|before| before.version != entry.version) {
+            self.secrets.lock().insert(object);
             self.engine.write().set_object(object);
             self.enqueue_inventory();
         }
@@ -118,6 +118,7 @@ impl Audit {
         };
         if known.is_some() {
             self.engine.write().remove_object(&inventory_key(kind, key));
+            self.forget_secret(kind, key);
             self.enqueue_inventory();
         }
     }
@@ -128,6 +129,13 @@ impl Audit {
         let mut engine = self.engine.write();
         for key in known.keys() {
             engine.remove_object(&inventory_key(kind, key));
+            self.forget_secret(kind, key);
+        }
+    }
+
+    fn forget_secret(&self, kind: &ResourceKind, key: &ObjectKey) {
+        if is_secret_kind(kind) {
+            self.secrets.lock().remove(key);
         }
     }
 
@@ -172,6 +180,10 @@ impl Audit {
         }
         Action::AwaitChange
     }
+}
+
+fn is_secret_kind(kind: &ResourceKind) -> bool {
+    kind.group.is_empty() && kind.kind == "Secret"
 }
 
 fn inventory_key(kind: &ResourceKind, key: &ObjectKey) -> InventoryKey {

@@ -27,6 +27,7 @@ mod once;
 mod pace;
 mod publish;
 mod quarantine;
+mod redaction;
 mod resources;
 mod results;
 mod state;

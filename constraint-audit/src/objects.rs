@@ -105,7 +105,8 @@ impl Audit {
         let too_slow = self.results.lock().too_slow();
         let is_wanted = |one: &Constraint| !too_slow.contains(&one.key());
         // An evaluation takes as long as the limits allow: it must not hold the lock of the engine.
-        let violations = effect.review(object, |review| {
+        let secrets = self.secrets.lock().values();
+        let violations = effect.review(object, &secrets, |review| {
             let engine = self.engine.read();
             engine.matching(review, EnforcementPoint::Audit, is_wanted)
         });

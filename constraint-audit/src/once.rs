@@ -16,10 +16,12 @@ use reeve_gatekeeper::enforcement::EnforcementPoint;
 use reeve_gatekeeper::template::ConstraintTemplate;
 use reeve_runtime::object::{error_chain, status_message};
 use reeve_runtime::object_stream::{self, ObjectEvent};
+use reeve_runtime::secrets::Secrets;
 use serde_json::{Value, json};
 
 use crate::configuration::{Effect, Kind};
 use crate::kinds::discover;
+use crate::redaction::InventorySecrets;
 use crate::resources::{PAGE, key_of, name_of};
 use crate::results::{Results, kind_of};
 use crate::state::{Served, ServedKinds};
@@ -40,6 +42,8 @@ pub struct OneAudit {
     effect: Effect,
     results: Results,
     inventory: Vec<ResourceKind>,
+    /// The values of Secrets in the inventory, which no message shows.
+    secrets: InventorySecrets,
 }
 
 /// Where objects are read.
@@ -66,6 +70,7 @@ impl OneAudit {
             effect: Effect::default(),
             results: Results::default(),
             inventory: Vec::new(),
+            secrets: InventorySecrets::default(),
             source,
         };
         audit.read_namespaces().await?;
@@ -106,8 +111,10 @@ impl OneAudit {
         self.inventory = inventory::kinds(&self.engine, &self.source.served, &self.effect);
         for kind in &self.inventory {
             let (engine, effect) = (&mut self.engine, &self.effect);
+            let secrets = &mut self.secrets;
             let visited = self.source.visit(kind, |object| {
                 if !effect.excludes(Process::Sync, &object) {
+                    secrets.insert(&object);
                     engine.set_object(&object);
                 }
             });
@@ -115,6 +122,7 @@ impl OneAudit {
                 self.results.refuse(kind, reason);
             }
         }
+        let secrets = self.secrets.values();
         let served = self.source.kinds();
         let audited = kinds_to_list(self.engine.constraints(), &served, |kind, one| {
             self.effect.expansion.makes_for(kind, one)
@@ -123,7 +131,7 @@ impl OneAudit {
             let (engine, effect, results) = (&self.engine, &self.effect, &mut self.results);
             let visited = self.source.visit(kind, |object| {
                 if !effect.excludes(Process::Audit, &object) {
-                    review(engine, effect, results, object);
+                    review(engine, effect, &secrets, results, object);
                 }
             });
             if let Err(reason) = visited.await {
@@ -206,11 +214,17 @@ impl OneAudit {
     }
 }
 
-fn review(engine: &Engine, effect: &Effect, results: &mut Results, object: Value) {
+fn review(
+    engine: &Engine,
+    effect: &Effect,
+    secrets: &Secrets,
+    results: &mut Results,
+    object: Value,
+) {
     let resource = Resource::of(&object);
     let too_slow = results.too_slow();
     let is_wanted = |one: &Constraint| !too_slow.contains(&one.key());
-    let violations = effect.review(object, |review| {
+    let violations = effect.review(object, secrets, |review| {
         engine.matching(review, EnforcementPoint::Audit, is_wanted)
     });
     match violations {
@@ -366,6 +380,56 @@ mod tests {
         let pods = (0..50).map(|index| object("Pod", "a", &format!("pod-{index:02}")));
         let found = violating(pods.collect(), ALL, &json!({})).await;
         assert_eq!(found.len(), 50);
+    }
+
+    /// The messages of a template about objects, of which one is a Secret.
+    async fn messages(template_source: &str, kind: &str, objects: &[Value]) -> Vec<String> {
+        let secret = json!({
+            "apiVersion": "v1", "kind": "Secret", "metadata": {"namespace": "a", "name": "db"},
+            "data": {"password": "aHVudGVyMgo="}, "stringData": {"name": "db", "pin": "4711"},
+        });
+        let objects = objects.iter().cloned().chain([secret]).collect();
+        let mut audit = OneAudit::begin(Objects::Given(objects)).await.unwrap();
+        audit
+            .add_template(&template("Probe", template_source))
+            .unwrap();
+        let spec = json!({"match": {"kinds": [{"apiGroups": [""], "kinds": [kind]}]}});
+        let key = audit.add_constraint(&constraint("Probe", &spec)).unwrap();
+        audit.run().await;
+        let audited = audit.audited(&key).unwrap();
+        let violations = audited["status"]["violations"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        let message = |one: &Value| one["message"].as_str().unwrap_or_default().to_owned();
+        violations.map(message).collect()
+    }
+
+    #[tokio::test]
+    async fn gk_167_values_of_a_reviewed_secret_are_redacted() {
+        let rego = "package probe\nviolation[{\"msg\": msg}] {
+            object := input.review.object
+            encoded := object.data.password
+            msg := sprintf(\"%v: %v is %v, %v\", [object.metadata.name, encoded, base64.decode(encoded), object.stringData])
+        }";
+        let found = messages(rego, "Secret", &[]).await;
+        let want = r#"db: [redacted] is [redacted], {"name": "db", "pin": "[redacted]"}"#;
+        assert_eq!(found, [want]);
+    }
+
+    #[tokio::test]
+    async fn gk_167_values_of_secrets_in_the_inventory_are_redacted() {
+        let rego = "package probe\nviolation[{\"msg\": msg}] {
+            secret := data.inventory.namespace[_].v1.Secret[name]
+            msg := sprintf(\"%v has %v\", [name, base64.decode(secret.data.password)])
+        }";
+        let config = json!({
+            "apiVersion": "config.gatekeeper.sh/v1alpha1", "kind": "Config",
+            "metadata": {"namespace": "gatekeeper-system", "name": "config"},
+            "spec": {"sync": {"syncOnly": [{"group": "", "version": "v1", "kind": "Secret"}]}},
+        });
+        let found = messages(rego, "Pod", &[config, object("Pod", "a", "web")]).await;
+        assert_eq!(found, ["db has [redacted]"]);
     }
 
     #[tokio::test]

@@ -21,6 +21,7 @@ use tokio_util::task::AbortOnDropHandle;
 use crate::Options;
 use crate::configuration::{Configuration, Effect};
 use crate::pace::Pace;
+use crate::redaction::InventorySecrets;
 use crate::resources::Loaded;
 use crate::results::Results;
 
@@ -73,6 +74,8 @@ pub(crate) struct Audit {
     pub(crate) inventory_pace: Mutex<Pace>,
     /// The objects in the inventory, by kind.
     pub(crate) inventory: Mutex<HashMap<ResourceKind, HashMap<ObjectKey, Entry>>>,
+    /// The values of its Secrets, which no message shows.
+    pub(crate) secrets: Mutex<InventorySecrets>,
 }
 
 /// The kinds that the API server serves.
@@ -179,6 +182,7 @@ impl Audit {
             configuration: Mutex::default(),
             inventory_pace: Mutex::default(),
             inventory: Mutex::default(),
+            secrets: Mutex::default(),
         }
     }
 

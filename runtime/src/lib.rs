@@ -29,6 +29,7 @@ pub mod object_stream;
 pub mod probes;
 pub mod queue;
 mod relist;
+pub mod secrets;
 pub mod serving;
 pub mod strict;
 pub mod supervisor;

@@ -4,8 +4,6 @@
 //! arguments all at once, and caches the results for the rest of the render. A render may take long and its values
 //! stay on one thread, so it has [its own thread](run_blocking).
 
-pub mod secrets;
-
 use std::cell::RefCell;
 use std::collections::HashSet;
 use std::rc::Rc;
@@ -15,14 +13,13 @@ use futures::future::join_all;
 use kube::core::GroupVersionKind;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind, group_version_kind};
 use reeve_runtime::object::error_chain;
+use reeve_runtime::secrets::{self, Secrets};
 use reeve_templates_engine::ambient::System;
 use reeve_templates_engine::lookup::{
     Found, Needed, Object, Read, ReadError, Reads, Resource, Snapshot,
 };
 use reeve_templates_engine::resolver::{Failed, Prepared, Resolved};
 use serde_json::Value;
-
-pub use secrets::Secrets;
 
 /// A cluster that templates read.
 pub trait Lookups {
@@ -112,7 +109,7 @@ impl<L: Lookups + 'static> ReadCache<L> {
         if kind.resource.api_version == "v1" && kind.resource.kind == "Secret" {
             self.secrets.borrow_mut().extend(secrets::of_object(object));
             let mut names = self.field_names.borrow_mut();
-            secrets::field_names(object, &mut names);
+            names.extend(secrets::field_names(object));
             names.extend(secrets::own_names(object));
         }
         Object::new(object)

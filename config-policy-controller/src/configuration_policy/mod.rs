@@ -40,7 +40,7 @@ use crate::status::update::{self, EvaluatedPolicy, RecordContext, record_termina
 use crate::throttle::{Effect, RunningEvaluation, Throttle};
 use crate::uninstall::UninstallWatch;
 use namespace_selections::NamespaceSelections;
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 use schedule::{Due, due};
 use triggers::triggers_evaluation;
 

@@ -36,7 +36,7 @@ use crate::status::finding::Location;
 use crate::status::publish::{PublishStatus, StatusBefore, publish_verdict};
 use crate::status::summary::TemplateVerdict;
 use crate::status::update::{ConditionChange, EvaluatedPolicy, status_update};
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 
 pub use crate::evaluate::cluster::plain;
 pub use crate::evaluate::diff::DiffLength;

@@ -30,7 +30,7 @@ use crate::metrics::{Fault, PolicyMetrics};
 use crate::status::finding::{
     Finding, Location, TemplateFindings, add_related, identity, sort_related,
 };
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 
 /// How often a decision is repeated after a write conflict.
 const CONFLICTS: u32 = 3;

@@ -42,7 +42,7 @@ use crate::status::publish::{
 };
 use crate::status::summary::TemplateVerdict;
 use crate::status::update::EvaluatedPolicy;
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 
 /// When the deletion of an object that failed is tried again.
 const PRUNE_AGAIN: Duration = Duration::from_secs(10);

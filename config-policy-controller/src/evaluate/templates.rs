@@ -12,7 +12,8 @@ use kube::core::GroupVersionKind;
 use reeve_go_compat::json as engine_json;
 use reeve_go_compat::value;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
-use reeve_template_reads::{Lookups, ReadCache, Secrets, secrets};
+use reeve_runtime::secrets::{self, Secrets};
+use reeve_template_reads::{Lookups, ReadCache};
 use reeve_templates_engine::encryption::{Encryption, EncryptionError, Piece, pieces};
 use reeve_templates_engine::lookup::LookupError;
 use reeve_templates_engine::resolver::{

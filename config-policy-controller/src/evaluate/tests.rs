@@ -23,8 +23,8 @@ use reeve_api::configuration_policy::{ConfigurationPolicy, ConfigurationPolicySt
 use reeve_go_compat::{json as engine_json, yaml};
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_runtime::metrics::Metrics;
+use reeve_runtime::secrets::Secrets;
 use reeve_runtime::strict::Write;
-use reeve_template_reads::Secrets;
 use rstest::rstest;
 use serde_json::{Value, json};
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::error_chain;
+use reeve_runtime::secrets::Secrets;
 use reeve_runtime::strict::Write as Strict;
-use reeve_template_reads::Secrets;
 use serde_json::{Value, json};
 
 use super::decide::object::{location, name};

@@ -27,8 +27,8 @@ use reeve_runtime::events::EventRecorder;
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::queue::{Action, Queue};
+use reeve_runtime::secrets::Secrets;
 use reeve_runtime::watch::{Cached, Change, Store};
-use reeve_template_reads::Secrets;
 use reeve_templates_engine::resolver::Resolver;
 
 use crate::error::PolicyError;

@@ -1,6 +1,6 @@
 //! Why a cluster did not answer a read, or refused a write.
 
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 
 /// Why something could not be read. Never the same as "it is absent".
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -41,7 +41,7 @@ fn desired(compliance: ComplianceType, definition: Value) -> DesiredObject {
             definition["metadata"]["name"].as_str().unwrap_or_default(),
         ),
         sensitivity: Sensitivity::Plain,
-        secrets: reeve_template_reads::Secrets::default(),
+        secrets: reeve_runtime::secrets::Secrets::default(),
         compliance,
         metadata_compliance: None,
         recreate: Recreate::Never,

@@ -1,7 +1,7 @@
 //! One object that a policy wants, or wants to be absent, with all templates resolved.
 
 use kube::core::GroupVersionKind;
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 use serde_json::{Map, Value};
 
 use crate::evaluate::compare::{ComplianceType, DesiredContent};

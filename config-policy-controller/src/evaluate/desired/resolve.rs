@@ -14,7 +14,7 @@ use crate::evaluate::spec::EvaluationError;
 use crate::evaluate::templates::{Rendered, TemplateContext, TemplateResult};
 use crate::messages;
 use crate::status::finding::Location;
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 
 /// The desired objects, and whether a template skipped some.
 pub(super) struct Resolved {

@@ -12,7 +12,7 @@ use crate::evaluate::desired::Recreate;
 use crate::evaluate::diff::Sensitivity;
 use crate::evaluate::spec::{EvaluationError, Templating};
 use crate::messages;
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 
 /// One object template of a policy.
 #[derive(Debug, Clone, PartialEq)]

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 
 use super::*;
 use crate::dryrun::{Offline, Options, builtin, evaluate};

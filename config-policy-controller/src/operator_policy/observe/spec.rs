@@ -3,7 +3,7 @@
 use kube::core::GroupVersionKind;
 use reeve_api::RemediationAction;
 use reeve_api::operator_policy::{OperatorPolicy, OperatorPolicyStatus};
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 use serde_json::{Value, json};
 
 use super::Reads;

@@ -18,7 +18,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use reeve_api::operator_policy::{OperatorPolicy, OperatorPolicyStatus};
-use reeve_template_reads::Secrets;
+use reeve_runtime::secrets::Secrets;
 use serde_json::{Value, json};
 
 use super::act::{Acted, Writer, act};

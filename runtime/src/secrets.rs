@@ -3,6 +3,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::Range;
 use std::sync::Arc;
 
 use base64::Engine as _;
@@ -35,6 +36,13 @@ impl FromIterator<String> for Secrets {
     }
 }
 
+impl FromIterator<Secrets> for Secrets {
+    fn from_iter<I: IntoIterator<Item = Self>>(all: I) -> Self {
+        let all: Vec<Self> = all.into_iter().collect();
+        Self::sorted(all.iter().flat_map(|one| one.0.iter()).cloned().collect())
+    }
+}
+
 impl Secrets {
     fn sorted(mut values: Vec<String>) -> Self {
         // The longest first: a value may be part of another one.
@@ -52,16 +60,26 @@ impl Secrets {
         Self::sorted(self.0.iter().chain(others.0.iter()).cloned().collect())
     }
 
-    /// The text with each value replaced by `[redacted]`.
+    /// The text with each value replaced by `[redacted]`, values that overlap by one. What is inserted is not searched again: a
+    /// value could be part of it.
     pub fn redact(&self, text: &str) -> String {
-        let without = |text: String, secret: &String| {
-            if text.contains(secret.as_str()) {
-                text.replace(secret.as_str(), REDACTED)
-            } else {
-                text
+        let found = self.0.iter().flat_map(|secret| {
+            let found = text.match_indices(secret.as_str());
+            found.map(|(at, value)| at..at + value.len())
+        });
+        let mut found: Vec<Range<usize>> = found.collect();
+        found.sort_by_key(|range| range.start);
+        let mut redacted = String::with_capacity(text.len());
+        let mut end = 0;
+        for range in found {
+            if range.start >= end {
+                redacted.push_str(&text[end..range.start]);
+                redacted.push_str(REDACTED);
             }
-        };
-        self.0.iter().fold(text.to_owned(), without)
+            end = end.max(range.end);
+        }
+        redacted.push_str(&text[end..]);
+        redacted
     }
 }
 
@@ -85,12 +103,13 @@ fn forms(value: String) -> Vec<String> {
 
 /// The values in a Secret, encoded and decoded.
 pub fn of_object(secret: &Value) -> impl Iterator<Item = String> {
-    let data = secret.get("data").and_then(Value::as_object);
-    let encoded = data
-        .into_iter()
-        .flatten()
-        .filter_map(|(_, value)| value.as_str());
-    encoded.flat_map(|encoded| {
+    let texts = |field: &str| {
+        let fields = secret.get(field).and_then(Value::as_object);
+        let values = fields.into_iter().flatten();
+        values.filter_map(|(_, value)| value.as_str())
+    };
+    let plain = texts("stringData").map(str::to_owned);
+    let data = texts("data").flat_map(|encoded| {
         let decoded = STANDARD.decode(encoded).ok();
         let decoded = decoded.and_then(|bytes| String::from_utf8(bytes).ok());
         // Texts show values without the line break at their end.
@@ -98,25 +117,32 @@ pub fn of_object(secret: &Value) -> impl Iterator<Item = String> {
         [Some(encoded.to_owned()), decoded, trimmed]
             .into_iter()
             .flatten()
-    })
+    });
+    plain.chain(data)
 }
 
 /// The names of all fields of an object.
-pub(crate) fn field_names(object: &Value, names: &mut HashSet<String>) {
+pub fn field_names(object: &Value) -> HashSet<String> {
+    let mut names = HashSet::new();
+    add_field_names(object, &mut names);
+    names
+}
+
+fn add_field_names(object: &Value, names: &mut HashSet<String>) {
     match object {
         Value::Object(fields) => {
             for (name, value) in fields {
                 names.insert(name.clone());
-                field_names(value, names);
+                add_field_names(value, names);
             }
         }
-        Value::Array(items) => items.iter().for_each(|item| field_names(item, names)),
+        Value::Array(items) => items.iter().for_each(|item| add_field_names(item, names)),
         _ => {}
     }
 }
 
 /// The name and the namespace of an object, which are not secret.
-pub(crate) fn own_names(object: &Value) -> impl Iterator<Item = String> {
+pub fn own_names(object: &Value) -> impl Iterator<Item = String> {
     let names = ["/metadata/name", "/metadata/namespace"];
     let names = names
         .into_iter()
@@ -162,6 +188,27 @@ mod tests {
             "parsing \"[redacted]\" and [redacted], ab"
         );
         assert!(!format!("{secrets:?}").contains("pass"));
+    }
+
+    #[test]
+    fn values_that_overlap_are_redacted_whole() {
+        let secrets: Secrets = ["password1", "word12345"]
+            .map(str::to_owned)
+            .into_iter()
+            .collect();
+        assert_eq!(secrets.redact("a password12345 b"), "a [redacted] b");
+        let secrets: Secrets = ["one", "two"].map(str::to_owned).into_iter().collect();
+        assert_eq!(secrets.redact("onetwo"), "[redacted][redacted]");
+    }
+
+    #[test]
+    fn parts_of_the_replacement_as_values_do_not_multiply_it() {
+        let parts = (0..REDACTED.len()).flat_map(|start| {
+            let ends = start + SHORTEST..=REDACTED.len();
+            ends.map(move |end| REDACTED[start..end].to_owned())
+        });
+        let secrets: Secrets = parts.chain(["hunter2".to_owned()]).collect();
+        assert_eq!(secrets.redact("hunter2, hunter2"), "[redacted], [redacted]");
     }
 
     #[test]
