@@ -81,26 +81,26 @@ impl Audit {
     }
 
     /// Compiles a template and replaces the one before. Its constraints are reviewed anew. One that was quarantined is so again until
-    /// it is changed: that is returned, and its code does not run.
+    /// it is changed, and its code does not run. Also returns whether it is quarantined.
     async fn load_template(
         &self,
         object: &Arc<Value>,
     ) -> Result<(ConstraintTemplate, Option<StatusError>), TemplateError> {
         let template = ConstraintTemplate::parse(object)?;
         let evaluator = self.engine.read().evaluator();
-        let quarantine = quarantine::remembered(object);
-        let compiled = if let Some(reason) = &quarantine {
-            evaluator.quarantine(&template.kind, reason);
+        let compiled = if let Some(reason) = quarantine::remembered(object) {
+            evaluator.quarantine(&template.kind, &reason);
             Compiled {
                 is_referential: false,
             }
         } else {
-            let template = template.clone();
+            let (evaluator, template) = (Arc::clone(&evaluator), template.clone());
             // Compiling takes as long as the limits allow: it must hold neither the lock of the engine nor a thread of the runtime.
             let compiled = tokio::task::spawn_blocking(move || evaluator.load(&template));
             let compiled = compiled.await;
             compiled.map_err(|error| TemplateError::ingest(error.to_string()))??
         };
+        let quarantine = evaluator.quarantined(&template.kind);
         let dropped = {
             let mut engine = self.engine.write();
             let dropped = engine.put_template(template.clone(), compiled);

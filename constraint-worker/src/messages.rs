@@ -14,11 +14,6 @@ pub(crate) fn quarantined(kind: &str, failure: &WorkerFailure) -> String {
     format!("template {kind} is quarantined: {failure}; it is not evaluated until it is changed")
 }
 
-/// Why a template does not compile.
-pub(crate) fn not_compiled(failure: &WorkerFailure) -> String {
-    format!("cannot compile: {failure}")
-}
-
 /// Why a constraint was not evaluated.
 pub(crate) fn unavailable(error: &str) -> String {
     format!("no process can evaluate constraints: {error}")

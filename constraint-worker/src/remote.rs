@@ -256,7 +256,10 @@ impl Evaluator for Remote {
                     }
                 }
                 Err(ProcessError::Failed(failure, None)) => {
-                    return Err(TemplateError::ingest(messages::not_compiled(&failure)));
+                    self.quarantine_after(kind, &failure);
+                    return Ok(Compiled {
+                        is_referential: false,
+                    });
                 }
                 Err(ProcessError::NotStarted(error)) => {
                     return Err(TemplateError::unavailable(messages::unavailable(&error)));

@@ -75,7 +75,8 @@ pub type Evaluated = Result<Vec<Finding>, Failure>;
 
 /// Runs the code of templates. Everything may be called from several threads at once, and may take as long as the limits allow.
 pub trait Evaluator: Debug + Send + Sync {
-    /// Compiles the sources of a template, in place of an earlier one of the same kind. After an error the earlier one stays.
+    /// Compiles the sources of a template, in place of an earlier one of the same kind. After an error the earlier one stays. One whose
+    /// compilation has to be killed is quarantined.
     fn load(&self, template: &ConstraintTemplate) -> Result<Compiled, TemplateError>;
 
     /// Forgets the template of a kind and its constraints.
