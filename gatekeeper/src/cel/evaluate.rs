@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 use super::error::{EvalError, Evaluated};
 use super::expression::{Expression, Operator, Root, Select};
-use super::value::{List, Map, Value};
+use super::value::{BYTES_OF_A_UNIT, List, Map, Value};
 
 pub use foreign::constant_fails;
 
@@ -26,9 +26,6 @@ const EXPRESSION_COST: u64 = 2_000_000;
 const OBJECT_COST: u64 = 20_000_000;
 /// How deep variables may use each other.
 const MAX_VARIABLES_DEPTH: usize = 32;
-/// Bytes of a string that cost a unit.
-const BYTES_OF_A_UNIT: usize = 8;
-
 /// What the expressions of a template see of one object.
 pub struct Scope<'a> {
     pub object: Value<'a>,
@@ -95,6 +92,17 @@ impl<'a> Scope<'a> {
         Ok(())
     }
 
+    /// Charges for going through all of a value, as often as `times`.
+    fn spend_on(&self, value: &Value<'_>, times: usize) -> Result<(), EvalError> {
+        self.spend(self.cost(value).saturating_mul(times))
+    }
+
+    /// What it costs to go through all of a value; more than is left if that is not enough.
+    fn cost(&self, value: &Value<'_>) -> usize {
+        let cost = value.cost(self.left.get().saturating_add(1));
+        usize::try_from(cost).unwrap_or(usize::MAX)
+    }
+
     fn variable(&self, place: usize) -> Evaluated<'a> {
         let (Some((name, expression)), Some(cell)) =
             (self.variables.get(place), self.memo.get(place))
@@ -137,11 +145,17 @@ impl<'a> Evaluator<'_, 'a> {
             Expression::Variable(place) => self.scope.variable(*place),
             Expression::Select(operand, field, how) => {
                 let operand = self.value(operand)?;
+                if let Value::Map(Map::Shared(map)) = &operand {
+                    self.scope.spend(map.len())?;
+                }
                 select(&operand, field, *how)
             }
             Expression::Index(operand, key, how) => {
                 let operand = self.value(operand)?;
                 let key = self.value(key)?;
+                if let Value::Map(map) = &operand {
+                    self.search(map, &key)?;
+                }
                 index(&operand, &key, *how)
             }
             Expression::List(items) => self.list(items),
@@ -225,10 +239,15 @@ impl<'a> Evaluator<'_, 'a> {
             Operator::GreaterEqual => ordered(operator, left, right, |order| order != Less),
             Operator::In => match right {
                 Value::List(list) => {
-                    self.scope.spend(list.len())?;
+                    let all = self.scope.cost(right);
+                    let each = self.scope.cost(left);
+                    self.scope.spend(all.min(each.saturating_mul(list.len())))?;
                     Ok(Value::Bool(list.iter().any(|one| one.equals(left))))
                 }
-                Value::Map(map) => Ok(Value::Bool(map.get(left).is_some())),
+                Value::Map(map) => {
+                    self.search(map, left)?;
+                    Ok(Value::Bool(map.get(left).is_some()))
+                }
                 _ => Err(EvalError::no_overload()),
             },
             Operator::Add => {
@@ -240,10 +259,21 @@ impl<'a> Evaluator<'_, 'a> {
     }
 
     fn equal(&self, left: &Value<'a>, right: &Value<'a>) -> Result<bool, EvalError> {
-        if let (Value::List(one), Value::List(other)) = (left, right) {
-            self.scope.spend(one.len().min(other.len()))?;
-        }
+        // As many parts are compared as the smaller one has, but those of lists and maps of different lengths.
+        let limit = self.scope.left.get().saturating_add(1);
+        let cost = left.cost(limit);
+        let cost = cost.min(right.cost(cost));
+        self.scope
+            .spend(usize::try_from(cost).unwrap_or(usize::MAX))?;
         Ok(left.equals(right))
+    }
+
+    /// Charges for the search for a key: the keys of a made map are compared one by one.
+    fn search(&self, map: &Map<'a>, key: &Value<'a>) -> Result<(), EvalError> {
+        match map {
+            Map::Borrowed(_) => Ok(()),
+            Map::Shared(map) => self.scope.spend_on(key, map.len()),
+        }
     }
 
     /// Charges for a value that was made.
@@ -383,6 +413,7 @@ impl<'a> Evaluator<'_, 'a> {
                 Value::Optional(Some(held)) if entry.is_optional => Arc::unwrap_or_clone(held),
                 value => value,
             };
+            self.scope.spend_on(&key, map.len())?;
             if map.iter().any(|(known, _)| known.equals(&key)) {
                 let shown = format::plain(&key);
                 return Err(EvalError::new(format!(

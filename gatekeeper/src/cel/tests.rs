@@ -84,6 +84,92 @@ fn doubling_variables_are_stopped() {
     );
 }
 
+/// Two variables of 2^30 parts each, `variables.v30` and `variables.w30`, whose lists share their elements.
+fn doubling_lists() -> Vec<Json> {
+    let levels = (0..=30).flat_map(|level: i32| {
+        ["v", "w"].map(|name| {
+            let before = format!("variables.{name}{}", level - 1);
+            let expression = match level {
+                0 => "[object.text]".to_owned(),
+                _ => format!("[{before}, {before}]"),
+            };
+            json!({"name": format!("{name}{level}"), "expression": expression})
+        })
+    });
+    levels.collect()
+}
+
+#[test]
+fn shared_parts_are_charged_as_often_as_they_are_reached() {
+    let object = json!({"text": "a".repeat(2_000)});
+    let begun = Instant::now();
+    for expression in [
+        "variables.v30 == variables.w30",
+        "variables.v30 != variables.w30",
+        "variables.v30 in [variables.w30]",
+        "{'a': variables.v30} == {'a': variables.w30}",
+        "optional.of(variables.v30) == optional.of(variables.w30)",
+        "'%s'.format([variables.v30]) == ''",
+        "variables.v30.flatten(30).size() == 0",
+        "[variables.v30].indexOf(variables.w30) == 1",
+        "[variables.v30].lastIndexOf(variables.w30) == 1",
+        "[variables.v30, variables.w30].distinct().size() == 0",
+        "sets.contains([variables.v30], [variables.w30])",
+        "lists.range(200000).map(a, object.text).join().size() == 0",
+        "lists.range(200000).map(a, object.text).sort().size() == 0",
+        "lists.range(200000).map(a, a).sortBy(a, object.text).size() == 0",
+    ] {
+        let source = json!({
+            "variables": doubling_lists(),
+            "validations": [{"expression": expression, "message": "not so"}],
+        });
+        let found = messages(&source, &object);
+        let end = "operation cancelled: actual cost limit exceeded";
+        assert!(
+            found.len() == 1 && found[0].ends_with(end),
+            "{expression}: {found:?}"
+        );
+    }
+    // The exponential ones do not end in the life of the machine.
+    assert!(begun.elapsed() < Duration::from_mins(1));
+}
+
+#[test]
+fn steps_that_are_not_run_and_searched_keys_are_charged() {
+    let begun = Instant::now();
+    for expression in [
+        "lists.range(500000).all(a, variables.numbers.exists(b, true))",
+        "lists.range(5000).transformMap(i, a, a).transformMapEntry(i, a, variables.map).size() == 0",
+        "variables.numbers.all(a, variables.map[a % 5000] >= 0)",
+        "variables.map == variables.map",
+    ] {
+        let source = json!({
+            "variables": [
+                {"name": "numbers", "expression": "lists.range(500000)"},
+                {"name": "map", "expression": "lists.range(5000).transformMap(i, a, a)"},
+            ],
+            "validations": [{"expression": expression, "message": "not so"}],
+        });
+        let found = messages(&source, &json!({}));
+        let end = "operation cancelled: actual cost limit exceeded";
+        assert!(
+            found.len() == 1 && found[0].ends_with(end),
+            "{expression}: {found:?}"
+        );
+    }
+    assert!(begun.elapsed() < Duration::from_mins(1));
+}
+
+#[test]
+fn comparisons_of_ordinary_objects_are_cheap_enough() {
+    let container =
+        json!({"name": "web", "image": "nginx:1.27", "args": ["-c", "/etc/nginx.conf"]});
+    let object = json!({"spec": {"containers": vec![container; 200]}});
+    let expression = "object.spec == object.spec && object.spec.containers.all(a, a in object.spec.containers) \
+        && object.spec.containers.distinct().size() == 1";
+    assert!(messages(&validation(expression), &object).is_empty());
+}
+
 #[test]
 fn deep_and_long_expressions_are_refused() {
     for expression in [

@@ -8,6 +8,9 @@ use serde_json::{Map as JsonMap, Number};
 
 use crate::Json;
 
+/// Bytes of a text that cost a unit.
+pub const BYTES_OF_A_UNIT: usize = 8;
+
 #[derive(Clone, Debug)]
 pub enum Value<'a> {
     Null,
@@ -184,6 +187,47 @@ impl<'a> Value<'a> {
                 _ => "dyn",
             },
             Self::Foreign(_) => "dyn",
+        }
+    }
+
+    /// What it costs to go through a value, at most `limit`: a unit for each of its parts, and one for some bytes of a text. A part
+    /// that several others share counts for each of them, and a made map as often as its keys are searched.
+    pub fn cost(&self, limit: u64) -> u64 {
+        let mut left = limit;
+        self.spend_from(&mut left);
+        limit - left
+    }
+
+    fn spend_from(&self, left: &mut u64) {
+        let own = match self {
+            Self::String(text) => text.as_str().len() / BYTES_OF_A_UNIT,
+            Self::Bytes(bytes) => bytes.len() / BYTES_OF_A_UNIT,
+            Self::Map(Map::Shared(map)) => map.len().saturating_mul(map.len()),
+            _ => 0,
+        };
+        let own = u64::try_from(own).unwrap_or(u64::MAX);
+        *left = left.saturating_sub(own.saturating_add(1));
+        let mut go_on = |part: &Value<'_>| {
+            part.spend_from(left);
+            *left > 0
+        };
+        match self {
+            Self::List(List::Borrowed(list)) => {
+                list.iter().all(|part| go_on(&Value::of_json(part)));
+            }
+            Self::List(List::Shared(list)) => {
+                list.iter().all(&mut go_on);
+            }
+            Self::Map(Map::Borrowed(map)) => {
+                map.values().all(|part| go_on(&Value::of_json(part)));
+            }
+            Self::Map(Map::Shared(map)) => {
+                map.iter().all(|(key, value)| go_on(key) && go_on(value));
+            }
+            Self::Optional(Some(held)) => {
+                go_on(held);
+            }
+            _ => {}
         }
     }
 

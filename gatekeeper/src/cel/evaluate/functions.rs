@@ -3,7 +3,7 @@
 use super::{Evaluator, collections, conversions, foreign, format, formats, strings, versions};
 use crate::cel::error::{EvalError, Evaluated};
 use crate::cel::expression::Expression;
-use crate::cel::value::Value;
+use crate::cel::value::{BYTES_OF_A_UNIT, Value};
 
 impl<'a> Evaluator<'_, 'a> {
     pub(super) fn call(
@@ -45,7 +45,7 @@ impl<'a> Evaluator<'_, 'a> {
         arguments: &[Value<'a>],
     ) -> Result<(), EvalError> {
         let length = |value: &Value<'a>| match value {
-            Value::String(text) => text.as_str().len() / super::BYTES_OF_A_UNIT,
+            Value::String(text) => text.as_str().len() / BYTES_OF_A_UNIT,
             Value::List(list) => list.len(),
             _ => 1,
         };
@@ -53,9 +53,8 @@ impl<'a> Evaluator<'_, 'a> {
         let units: usize = match name {
             // Pairs of elements are compared.
             "distinct" | "sets.contains" | "sets.equivalent" | "sets.intersects" => {
-                let lengths: Vec<usize> = all().map(length).collect();
-                let longest = lengths.iter().max().copied().unwrap_or_default();
-                longest.saturating_mul(longest)
+                let longest = all().map(length).max().unwrap_or_default();
+                return all().try_for_each(|one| self.scope.spend_on(one, longest));
             }
             "matches" | "find" | "findAll" => all().map(length).sum::<usize>().saturating_add(10),
             // An empty text is replaced between all characters.
@@ -67,7 +66,24 @@ impl<'a> Evaluator<'_, 'a> {
                 Some(Value::Int(count)) => usize::try_from(*count).unwrap_or_default(),
                 _ => 0,
             },
-            _ => all().map(length).sum(),
+            // These do not go into the elements.
+            "size"
+            | "type"
+            | "dyn"
+            | "first"
+            | "last"
+            | "slice"
+            | "reverse"
+            | "hasValue"
+            | "value"
+            | "optional.of"
+            | "optional.ofNonZeroValue" => all().map(length).sum(),
+            // The one text is compared with each part of the other.
+            "indexOf" | "lastIndexOf" if matches!(target, Some(Value::String(_))) => {
+                let lengths = all().map(|one| length(one).saturating_add(1));
+                lengths.fold(1_usize, usize::saturating_mul)
+            }
+            _ => return all().try_for_each(|one| self.scope.spend_on(one, 1)),
         };
         self.scope.spend(units)
     }

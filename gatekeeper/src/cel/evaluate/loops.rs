@@ -7,9 +7,19 @@ use crate::cel::error::{EvalError, Evaluated};
 use crate::cel::expression::{Expression, Loop, LoopKind};
 use crate::cel::value::Value;
 
+/// Steps that are made for a unit.
+const STEPS_OF_A_UNIT: usize = 8;
+
 impl<'a> Evaluator<'_, 'a> {
     pub(super) fn run_loop(&mut self, of: &'a Loop) -> Evaluated<'a> {
         let range = self.value(&of.range)?;
+        let length = match &range {
+            Value::List(list) => list.len(),
+            Value::Map(map) => map.len(),
+            _ => 0,
+        };
+        // Each step is made before the first is run, and one may decide for all.
+        self.scope.spend(length / STEPS_OF_A_UNIT)?;
         let steps = steps(&range, of.has_pair)?;
         match of.kind {
             LoopKind::All => self.quantified(of, steps, false),
@@ -86,7 +96,10 @@ impl<'a> Evaluator<'_, 'a> {
             let first = step.0.clone();
             let value = self.with(step, &of.body)?;
             match (of.kind, value) {
-                (LoopKind::TransformMapEntry, Value::Map(entry)) => map.extend(entry.entries()),
+                (LoopKind::TransformMapEntry, Value::Map(entry)) => {
+                    self.scope.spend(entry.len())?;
+                    map.extend(entry.entries());
+                }
                 (LoopKind::TransformMapEntry, _) => return Err(EvalError::no_overload()),
                 (_, value) => map.push((first, value)),
             }
@@ -99,6 +112,7 @@ impl<'a> Evaluator<'_, 'a> {
         for step in steps {
             let value = step.0.clone();
             let key = self.with(step, &of.body)?;
+            self.scope.spend_on(&key, 1)?;
             keyed.push((key, value));
         }
         let first = keyed.first().map(|(key, _)| key.type_name());
