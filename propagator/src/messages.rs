@@ -1,5 +1,7 @@
 //! Every text that a user can see.
 
+use std::time::Duration;
+
 use reeve_api::names::RootPolicyName;
 use reeve_runtime::object::ObjectKey;
 
@@ -49,6 +51,13 @@ pub const SET_REPORTING: &str = "All policies are reporting status";
 /// After the message about a set with exclusions.
 pub const SET_EXCLUSIONS: &str =
     "; One or more policies were excluded. For details, see status.exclusions.";
+
+/// The templates of a policy have computed for too long together.
+pub fn policy_computes_too_long(limit: Duration) -> String {
+    format!(
+        "the templates of the policy exceeded the limit of {limit:?} of processor time together"
+    )
+}
 
 /// A template failed on a value that was computed from a Secret: the error would quote it. `place` is where, if that is
 /// known.
@@ -107,6 +116,16 @@ pub fn template_without_kind(position: usize) -> String {
 /// A policy set excludes a cluster that cannot exist.
 pub fn invalid_cluster_name(policy: &str, cluster: &str) -> String {
     format!("spec.exclusions of {policy}: {cluster:?} cannot be the name of a cluster")
+}
+
+/// After the names that a text lists: there are so many that it leaves out.
+pub fn more_names(count: usize) -> String {
+    format!("and {count} more")
+}
+
+/// After the warnings that a response has: there are so many that it leaves out.
+pub fn more_warnings(count: usize) -> String {
+    format!("{count} more warnings")
 }
 
 /// The body of a request to a webhook is no review of its kind.

@@ -11,6 +11,9 @@ use reeve_runtime::decode;
 use super::{AdmissionDecision, Admit, Operation};
 use crate::messages;
 
+/// How many warnings a response has. An API server passes 4 KiB of them on.
+const MAX_WARNINGS: usize = 20;
+
 /// Answers an `AdmissionReview` in JSON with another one, in JSON.
 ///
 /// # Errors
@@ -41,8 +44,18 @@ fn respond<K: Admit>(request: &AdmissionRequest<K>) -> AdmissionResponse {
         response.allowed = false;
         response.result = forbidden(text);
     }
-    response.warnings = (!warnings.is_empty()).then_some(warnings);
+    response.warnings = (!warnings.is_empty()).then(|| bounded(warnings));
     response
+}
+
+/// The first warnings, and how many there are besides: an object of megabytes has tens of thousands.
+fn bounded(mut warnings: Vec<String>) -> Vec<String> {
+    let more = warnings.len().saturating_sub(MAX_WARNINGS);
+    if more > 0 {
+        warnings.truncate(MAX_WARNINGS);
+        warnings.push(messages::more_warnings(more));
+    }
+    warnings
 }
 
 fn forbidden(message: String) -> Status {
@@ -110,6 +123,17 @@ mod tests {
         assert_eq!(review_answer(&delete)["response"]["allowed"], true);
         delete["request"]["oldObject"] = set("b");
         assert_eq!(review_answer(&delete)["response"]["allowed"], true);
+    }
+
+    #[test]
+    fn prop_55_warnings_are_bounded() {
+        let mut object = set("a");
+        object["spec"]["exclusions"][0]["clusterNames"] = (0..25).map(|_| "Invalid").collect();
+        let response = &review_answer(&review("CREATE", &object))["response"];
+        assert_eq!(response["allowed"], true);
+        let warnings = response["warnings"].as_array().unwrap();
+        assert_eq!(warnings.len(), 21);
+        assert_eq!(warnings[20], "5 more warnings");
     }
 
     #[test]
