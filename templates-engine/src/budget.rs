@@ -68,8 +68,8 @@ pub struct Meter {
     spent_before: Duration,
 }
 
-/// The processor time of this thread.
-fn processor_time() -> Duration {
+/// The processor time of this thread since it began.
+pub fn processor_time() -> Duration {
     let spent = clock_gettime(ClockId::ThreadCPUTime);
     Duration::try_from(spent).unwrap_or_default()
 }

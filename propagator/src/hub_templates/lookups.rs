@@ -14,11 +14,13 @@ use serde_json::Value;
 use super::accounts::Account;
 use crate::messages::{self, RefusedQuery};
 
-/// The kind of a read error that a retry can fix.
+/// The kind of a failure that a retry can fix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ReadFailure {
     /// The API server denied the read. No watch event follows when the permission is granted.
     Denied,
+    /// The time of the render was over before all reads had an answer: the hub, or this process, is busy.
+    TimedOut,
     /// The API server could not answer; a later attempt may succeed.
     Transient,
 }
@@ -55,7 +57,8 @@ impl HubLookups {
         self.worst_failure.get()
     }
 
-    fn record_failure(&self, failure: ReadFailure) {
+    /// Records a failure, of a read or of the render.
+    pub fn record_failure(&self, failure: ReadFailure) {
         self.worst_failure
             .set(self.worst_failure.get().max(Some(failure)));
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -12,11 +13,12 @@ use reeve_api::policy::PolicyTemplate;
 use reeve_go_compat::json as engine_json;
 use reeve_go_compat::value::Value;
 use reeve_template_reads::ReadCache;
+use reeve_templates_engine::budget::{Budget, Exceeded, processor_time};
 use reeve_templates_engine::detect;
 use reeve_templates_engine::encryption::{
     Encryption, EncryptionError, Piece, TOKEN_PREFIX, pieces,
 };
-use reeve_templates_engine::language::Delimiters;
+use reeve_templates_engine::language::{Delimiters, ExecCause};
 use reeve_templates_engine::lookup::{ClusterScopedRule, Restrictions};
 use reeve_templates_engine::resolver::{
     Config, Context, DerivedField, EncryptionConfig, Failed, IncompleteDelimiters, Input, Mode,
@@ -34,6 +36,9 @@ pub const START_DELIMITER: &str = "{{hub";
 const STOP_DELIMITER: &str = "hub}}";
 /// Only templates that name this variable get the labels, so that a change of labels re-renders no others.
 const LABELS_VARIABLE: &str = "ManagedClusterLabels";
+
+/// How much processor time all templates of a policy may use together for one cluster: five times that of one template.
+const PROCESSOR_TIME: Duration = Duration::from_secs(10);
 
 /// The field that holds a whole document of templates as text.
 const RAW_TEMPLATES_POINTER: &str = "/spec/object-templates-raw";
@@ -146,11 +151,19 @@ pub fn render(
 ) -> RenderOutcome {
     let context = context(task, desired);
     let mut outcome = RenderOutcome::default();
+    let started = processor_time();
     for template in &mut desired.spec.policy_templates {
         if !has_hub_templates(template) {
             continue;
         }
-        match resolve_definition(task, &template.object_definition, context.clone(), reads) {
+        let spent = processor_time().saturating_sub(started);
+        let definition = &template.object_definition;
+        let resolved = budget_after(spent)
+            .ok_or_else(|| messages::policy_computes_too_long(PROCESSOR_TIME))
+            .and_then(|budget| {
+                resolve_definition(task, definition, context.clone(), budget, reads)
+            });
+        match resolved {
             Ok(resolved) => {
                 template.object_definition = resolved.definition;
                 outcome.needs_cipher |= resolved.needs_cipher;
@@ -169,6 +182,18 @@ pub fn render(
     outcome
 }
 
+/// What the next template of a policy may use, after its others have `spent` processor time; none if they have spent all.
+fn budget_after(spent: Duration) -> Option<Budget> {
+    let left = PROCESSOR_TIME
+        .checked_sub(spent)
+        .filter(|left| !left.is_zero())?;
+    let budget = Budget::default();
+    Some(Budget {
+        processor_time: budget.processor_time.min(left),
+        ..budget
+    })
+}
+
 /// A resolved object definition.
 struct ResolvedDefinition {
     definition: Json,
@@ -180,6 +205,7 @@ fn resolve_definition(
     task: &RenderInput<'_>,
     definition: &Json,
     context: Context,
+    budget: Budget,
     reads: &Rc<ReadCache<HubLookups>>,
 ) -> Result<ResolvedDefinition, String> {
     let json = definition.to_string();
@@ -191,6 +217,7 @@ fn resolve_definition(
         mode: Mode::Watch,
         restrictions: restrictions(task),
         denied_functions: task.denied,
+        budget,
         encryption: task.cipher.map(|cipher| EncryptionConfig {
             key: &cipher.key,
             fallback_key: None,
@@ -204,9 +231,14 @@ fn resolve_definition(
     let prepared = task.resolver.prepare(Input::Json(json.as_bytes()), options);
     let prepared = prepared.map_err(|error| redact(&error))?;
     let resolved = reads.resolve(&prepared);
-    let resolved = resolved.map_err(|failed| match error_without_secrets(&failed) {
-        Some(error) => error,
-        None => redact(&failed.error),
+    let resolved = resolved.map_err(|failed| {
+        if has_timed_out(&failed.error) {
+            reads.lookups().record_failure(ReadFailure::TimedOut);
+        }
+        match error_without_secrets(&failed) {
+            Some(error) => error,
+            None => redact(&failed.error),
+        }
     })?;
     let mut definition: Json =
         engine_json::tree(&resolved.json).map_err(|error| error.to_string())?;
@@ -246,6 +278,14 @@ fn resolve_definition(
         definition,
         needs_cipher: false,
     })
+}
+
+/// Whether a render took longer than it may. How much it computed does not count: it would compute as much again.
+fn has_timed_out(error: &ResolveError) -> bool {
+    let ResolveError::Execute { source, .. } = error else {
+        return false;
+    };
+    matches!(source.cause, Some(ExecCause::Limit(Exceeded::Time(_))))
 }
 
 /// Decrypts the encrypted parts of a text that is about to be encrypted as a whole: a cluster decrypts once.
@@ -470,6 +510,46 @@ mod tests {
         let outcome = prepared.resolve(reads, &mut System);
         let outcome = outcome.map_err(|failed| failed.error.to_string())?;
         Ok(String::from_utf8(outcome.json).unwrap())
+    }
+
+    #[test]
+    fn prop_194_templates_of_a_policy_share_its_processor_time() {
+        let left = |spent| budget_after(spent).map(|budget| budget.processor_time);
+        let of_one = Budget::default().processor_time;
+        assert_eq!(left(Duration::ZERO), Some(of_one));
+        assert_eq!(left(of_one), Some(of_one));
+        let rest = Duration::from_millis(300);
+        assert_eq!(left(PROCESSOR_TIME.saturating_sub(rest)), Some(rest));
+        assert_eq!(left(PROCESSOR_TIME), None);
+        assert_eq!(left(2 * PROCESSOR_TIME), None);
+    }
+
+    #[test]
+    fn prop_194_only_renders_that_ran_out_of_time_are_tried_again() {
+        let failure = |items: u32, budget: Budget| {
+            let text = format!("{{{{hub range until {items} hub}}}}a{{{{hub end hub}}}}");
+            let options = Options {
+                budget,
+                ..Options::default()
+            };
+            let prepared = resolver()
+                .unwrap()
+                .prepare(Input::Yaml(&text), options)
+                .unwrap();
+            let reads = Rc::new(Snapshot::new().complete());
+            prepared.resolve(reads, &mut System).unwrap_err().error
+        };
+        assert!(!has_timed_out(&failure(1_000_000_000, Budget::default())));
+        let no_processor_time = Budget {
+            processor_time: Duration::ZERO,
+            ..Budget::default()
+        };
+        assert!(!has_timed_out(&failure(100_000, no_processor_time)));
+        let no_time = Budget {
+            time: Duration::ZERO,
+            ..Budget::default()
+        };
+        assert!(has_timed_out(&failure(100_000, no_time)));
     }
 
     #[test]
