@@ -23,6 +23,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::Result;
 use clap::error::ErrorKind;
@@ -250,12 +251,16 @@ fn run(component: Component) -> Result<ExitCode> {
             Err(error) => Err(error.into()),
         },
     };
-    if outcome.is_err() {
+    match outcome {
+        Ok(_) => runtime.shutdown_timeout(COMPUTING),
         // A process that lost its leadership exits at once, whatever it is computing.
-        runtime.shutdown_background();
+        Err(_) => runtime.shutdown_background(),
     }
     outcome
 }
+
+/// How long a process that has ended its work waits for threads that compute: a template may do so for a minute.
+const COMPUTING: Duration = Duration::from_secs(1);
 
 /// A runtime whose threads have stacks for objects of ten thousand levels, which an API server stores: code that
 /// walks, copies and drops them recurses, and a stack overflow ends the process.
