@@ -75,6 +75,22 @@ async fn succeed(
     Ok(answer)
 }
 
+/// Reads a watch of all changes until it has brought `raw`.
+async fn watch_brings(client: &Client, raw: &str) -> AdmissionOutcome {
+    let watch = format!("{TEAS}?watch=1&timeoutSeconds=300&resourceVersion=1");
+    let request = Request::get(watch).body(Body::empty())?;
+    let mut body = client.send(request).await?.into_body();
+    let mut read = String::new();
+    while !read.contains(raw) {
+        let frame = tokio::time::timeout(Duration::from_secs(120), body.frame()).await?;
+        let frame = frame.ok_or("the watch has ended")??;
+        // A line is sent whole.
+        let data = frame.into_data().map_err(|_| "no data")?;
+        read.push_str(std::str::from_utf8(&data)?);
+    }
+    Ok(())
+}
+
 /// The message of a refusal.
 async fn refused(
     client: &Client,
@@ -177,8 +193,8 @@ async fn deep_object_is_stored_by_every_write_and_served_by_every_read() -> Admi
         let body = tea(&format!("applied{depth}"), &raw);
         let made = succeed(&client, Method::PATCH, &applied, APPLY, body).await?;
         assert!(made.contains(&raw), "{depth}");
-        let watch = format!("{TEAS}?watch=1&timeoutSeconds=1&resourceVersion=1");
-        for read in [path.as_str(), TEAS, watch.as_str()] {
+        watch_brings(&client, &raw).await?;
+        for read in [path.as_str(), TEAS] {
             let found = succeed(&client, Method::GET, read, JSON, String::new()).await?;
             assert!(found.contains(&raw), "{depth} {read}");
         }

@@ -53,7 +53,9 @@ async fn watched(client: &Client, seconds: i64) -> AdmissionOutcome<Option<usize
     let mut lines = response.into_body().into_data_stream();
     let mut count = 0;
     loop {
-        match tokio::time::timeout(Duration::from_secs(2), lines.next()).await {
+        // The first line comes at once, but on a busy machine.
+        let limit = Duration::from_secs(if count == 0 { 60 } else { 2 });
+        match tokio::time::timeout(limit, lines.next()).await {
             Ok(Some(line)) => count += usize::from(!line?.is_empty()),
             Ok(None) => return Ok(Some(count)),
             Err(_) => {
