@@ -70,8 +70,9 @@ impl Process {
         let mut child = Command::new(program)
             .arg0("reeve")
             .args([COMMAND, "--memory", &limits.memory.to_string()])
-            // Nothing of the environment is for it; the allocator must not reserve more than it may have.
+            // Nothing of the environment is for it; the allocators must not reserve more than it may have.
             .env_clear()
+            .env("MALLOC_ARENA_MAX", "1")
             .env("MIMALLOC_ARENA_RESERVE", "16384")
             .current_dir("/")
             .stdin(Stdio::piped())

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, Write};
 use std::process::ExitCode;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use reeve_gatekeeper::Json;
@@ -20,12 +21,18 @@ use crate::protocol::{self, ClientId, Request, Response};
 /// An evaluation that takes longer than this is announced.
 const BUSY: Duration = Duration::from_millis(20);
 
+/// The stack of the thread that evaluates: as large as that of any parser or interpreter that it runs, which so need no memory of the
+/// address space that is left for an evaluation.
+const STACK: usize = 256 << 20;
+
 /// Evaluates until standard input ends. `memory` is how many bytes an evaluation may take.
 pub fn run(memory: u64) -> ExitCode {
+    let thread = thread::Builder::new().stack_size(STACK);
+    let served = thread.spawn(move || serve(memory)).map(JoinHandle::join);
     // The process that has started this one reads no error of it: it sees its end.
-    match serve(memory) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::FAILURE,
+    match served {
+        Ok(Ok(Ok(()))) => ExitCode::SUCCESS,
+        _ => ExitCode::FAILURE,
     }
 }
 
@@ -193,14 +200,16 @@ impl Output {
     /// Announces evaluations that take long, from a thread of its own: then it is known which one the process is busy with. Ends the
     /// process when its parent has ended.
     fn report_busy(self: Arc<Self>) {
-        std::thread::spawn(move || {
+        let (begun, begins) = mpsc::channel();
+        thread::spawn(move || {
             let (mut announced, parent) = (0, getppid());
+            let _ = begun.send(());
             loop {
                 let pending = self.lock();
                 let is_idle = |pending: &mut Pending| pending.running.is_none();
                 let pending = self.begun.wait_while(pending, is_idle);
                 let seen = pending.unwrap_or_else(PoisonError::into_inner).running;
-                std::thread::sleep(BUSY);
+                thread::sleep(BUSY);
                 if getppid() != parent {
                     // No process would kill an evaluation that does not end. PR_SET_PDEATHSIG is no alternative: the kernel sends
                     // the signal when the thread ends that has started this process.
@@ -218,6 +227,8 @@ impl Output {
                 }
             }
         });
+        // What the thread takes of the address space is taken before that is limited.
+        let _ = begins.recv();
     }
 }
 

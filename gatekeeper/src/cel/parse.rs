@@ -26,7 +26,7 @@ pub fn with_syntax<T>(
     if depth_of_brackets(text) > MAX_BRACKETS {
         return Err(messages::too_deep(MAX_BRACKETS));
     }
-    stacker::grow(STACK, || {
+    stacker::maybe_grow(STACK, STACK, || {
         let text = literals::normalized(text);
         let parsed = catch_unwind(|| Parser::default().enable_optional_syntax(true).parse(&text));
         let syntax = parsed
