@@ -18,7 +18,9 @@ use crate::index::{Pair, Placed, dependency_set};
 /// The policies that a set lists; `None` if there is no such set.
 pub type Members<'a> = &'a dyn Fn(&ObjectKey) -> Option<Vec<String>>;
 
-/// The desired replica. The initialization vector of the live one is kept.
+/// The desired replica. The initialization vector of the live one is kept, that of the root policy is never used: with a vector that
+/// the author of a policy chooses, equal values of several clusters or times could be recognized. A live vector that equals the
+/// root's has been copied from it.
 pub fn desired(
     root: &Policy,
     pair: &Pair,
@@ -33,6 +35,8 @@ pub fn desired(
     let mut annotations = copied_metadata(root, root.annotations());
     annotations.remove(LAST_APPLIED_ANNOTATION);
     annotations.remove(TRIGGER_UPDATE_ANNOTATION);
+    let chosen = annotations.remove(ENCRYPTION_IV_ANNOTATION);
+    let vector = vector.filter(|vector| chosen.as_deref() != Some(vector));
     let mut set = |name: &str, value: &str| annotations.insert(name.to_owned(), value.to_owned());
     set(ARGOCD_COMPARE_OPTIONS_ANNOTATION, ARGOCD_IGNORE_EXTRANEOUS);
     if let Some(vector) = vector {

@@ -1,5 +1,6 @@
+use kube::ResourceExt as _;
 use reeve_api::Policy;
-use reeve_api::names::RootPolicyName;
+use reeve_api::names::{ENCRYPTION_IV_ANNOTATION, RootPolicyName};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::watch::Cached;
 use rstest::rstest;
@@ -47,6 +48,24 @@ fn placed(root: &Policy, placed: &Placed) -> Policy {
         known.then(|| vec!["b".to_owned(), "a".to_owned()])
     };
     super::desired::desired(root, &pair(), placed, None, &members)
+}
+
+#[rstest]
+#[case::new_replica(None, None)]
+#[case::replica_with_a_vector_of_its_own(Some("bGl2ZQ=="), Some("bGl2ZQ=="))]
+#[case::replica_with_the_vector_of_the_root(Some("cm9vdA=="), None)]
+fn prop_131_vector_of_the_root_is_never_used(
+    #[case] live: Option<&str>,
+    #[case] expected: Option<&str>,
+    #[values(true, false)] copies_metadata: bool,
+) {
+    let root = policy(json!({
+        "metadata": { "annotations": { ENCRYPTION_IV_ANNOTATION: "cm9vdA==" } },
+        "spec": { "copyPolicyMetadata": copies_metadata }
+    }));
+    let replica = super::desired::desired(&root, &pair(), &Placed::default(), live, &|_| None);
+    let vector = replica.annotations().get(ENCRYPTION_IV_ANNOTATION);
+    assert_eq!(vector.map(String::as_str), expected);
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn cases() -> Vec<Scenario<Hubs>> {
         prop_146_excluded_and_bound_directly: exclusions::direct,
         prop_42_names_with_dots: churn::dots,
         prop_137_invalid_keys: keys::invalid,
-        prop_131_a_vector_of_the_root: secrets::vector_of_the_root,
+        prop_131_vector_of_the_root_is_not_used: secrets::vector_of_the_root,
     ]
 }
 
