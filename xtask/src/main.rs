@@ -13,6 +13,7 @@ mod rules;
 mod run;
 mod test;
 mod tools;
+mod workflows;
 
 use std::path::PathBuf;
 
@@ -161,6 +162,7 @@ fn main() -> Result<()> {
             files::check()?;
             modules::check()?;
             rules::check()?;
+            workflows::check()?;
             println!("all checks passed");
             Ok(())
         }
