@@ -175,7 +175,7 @@ impl Context {
             resources: resources(read, &names, addon)?,
             proxies,
             has_startup_probes: version >= version::STARTUP_PROBES,
-            pod_security: pod_security(addon, version),
+            pod_security: pod_security(version),
             container_security: container_security(),
             hub_kubeconfig_secret: read.text("hubKubeConfigSecret")?,
             managed_kubeconfig_secret: managed_secret(read)?,
@@ -302,8 +302,8 @@ fn hook_env(addon: Addon, proxies: &[Value]) -> Vec<Value> {
         .collect()
 }
 
-fn pod_security(addon: Addon, version: (u64, u64, u64)) -> Value {
-    if addon == Addon::ConfigPolicy && version >= version::SECCOMP {
+fn pod_security(version: (u64, u64, u64)) -> Value {
+    if version >= version::SECCOMP {
         json!({ "runAsNonRoot": true, "seccompProfile": { "type": "RuntimeDefault" } })
     } else {
         json!({ "runAsNonRoot": true })

@@ -1,3 +1,5 @@
+mod hardening;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -382,7 +384,7 @@ fn addon_60_6_invalid_tls_settings_are_not_passed() {
 #[test]
 fn addon_74_probes_depend_on_version() {
     let of = |version: &str| {
-        let mut inputs = inputs(Addon::ConfigPolicy);
+        let mut inputs = inputs(Addon::Framework);
         inputs.cluster = cluster(&json!({ "version": version }));
         let container = container(&inputs);
         let delay = container["livenessProbe"]

@@ -39,6 +39,7 @@ mod fault_proxy;
 mod gatekeeper;
 mod go_programs;
 mod golang;
+pub mod hardening;
 mod kubelet;
 mod net;
 mod objects;

@@ -16,8 +16,12 @@ pub(crate) fn run(suite: SuiteRun) -> ExitCode {
             scenario("base_equals_clusteradm", |_| {
                 Box::pin(rendered::base_equals_clusteradm())
             }),
-            scenario("deployments_equal_clusteradm", |_| {
-                Box::pin(rendered::deployments_equal_clusteradm())
+            scenario(
+                "addon_27_deployments_are_hardened_ones_of_clusteradm",
+                |_| Box::pin(rendered::deployments_are_hardened_ones_of_clusteradm()),
+            ),
+            scenario("addon_27_all_containers_are_hardened", |_| {
+                Box::pin(rendered::all_containers_are_hardened())
             }),
             scenario("chart_renders_same_objects_as_base", |_| {
                 Box::pin(rendered::chart_renders_same_objects_as_base())

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, ensure};
-use reeve_testkit::{Object, Packager, parse};
+use reeve_testkit::{Object, Packager, hardening, parse};
 use serde_json::{Value, json};
 
 pub(crate) const CHART: &str = "deploy/chart/reeve";
@@ -144,9 +144,19 @@ pub(crate) async fn base_equals_clusteradm() -> Result<()> {
     Ok(())
 }
 
-/// The table of section 2.2.
-pub(crate) async fn deployments_equal_clusteradm() -> Result<()> {
+/// The Deployments of clusteradm, and what hardens them: see [`all_containers_are_hardened`].
+pub(crate) async fn deployments_are_hardened_ones_of_clusteradm() -> Result<()> {
     let objects = by_key(&kustomized("deploy/hub").await?)?;
+    let probe =
+        |path: &str| json!({ "httpGet": { "path": path, "port": 8081 }, "timeoutSeconds": 5 });
+    let mut startup = probe("/healthz");
+    startup["failureThreshold"] = json!(30);
+    let container_security = json!({
+        "allowPrivilegeEscalation": false, "capabilities": { "drop": ["ALL"] }, "privileged": false,
+        "readOnlyRootFilesystem": true,
+    });
+    let pod_security =
+        json!({ "runAsNonRoot": true, "seccompProfile": { "type": "RuntimeDefault" } });
     let image = |name: &str| format!("quay.io/open-cluster-management/{name}:latest");
     let pod_name = json!({ "name": "POD_NAME", "valueFrom": { "fieldRef": { "fieldPath": "metadata.name" } } });
 
@@ -163,7 +173,7 @@ pub(crate) async fn deployments_equal_clusteradm() -> Result<()> {
             "spec": {
                 "containers": [{
                     "name": "manager", "image": image(name), "imagePullPolicy": "IfNotPresent",
-                    "command": [name], "args": ["controller"],
+                    "command": [name], "args": ["controller", "--health-probe-bind-address=:8081"],
                     "env": [
                         pod_name,
                         { "name": "CONFIG_POLICY_CONTROLLER_IMAGE", "value": image("config-policy-controller") },
@@ -175,9 +185,10 @@ pub(crate) async fn deployments_equal_clusteradm() -> Result<()> {
                     "resources": {
                         "limits": { "cpu": "500m", "memory": "128Mi" }, "requests": { "cpu": "10m", "memory": "64Mi" },
                     },
-                    "securityContext": { "allowPrivilegeEscalation": false },
+                    "livenessProbe": probe("/healthz"), "readinessProbe": probe("/readyz"),
+                    "startupProbe": startup, "securityContext": container_security,
                 }],
-                "securityContext": { "runAsNonRoot": true },
+                "securityContext": pod_security,
                 "serviceAccountName": "policy-addon-ctrl-controller-manager",
                 "terminationGracePeriodSeconds": 10,
             },
@@ -206,12 +217,42 @@ pub(crate) async fn deployments_equal_clusteradm() -> Result<()> {
                         { "name": "OPERATOR_NAME", "value": name },
                     ],
                     "ports": [{ "containerPort": 8383, "name": "http", "protocol": "TCP" }],
+                    "resources": {
+                        "limits": { "cpu": "2", "memory": "1Gi" }, "requests": { "cpu": "50m", "memory": "64Mi" },
+                    },
+                    "livenessProbe": probe("/healthz"), "readinessProbe": probe("/readyz"),
+                    "startupProbe": startup, "securityContext": container_security,
                 }],
+                "securityContext": pod_security,
                 "serviceAccountName": name,
             },
         },
     });
     ensure!(deployment["spec"] == want, "{:#}", deployment["spec"]);
+    Ok(())
+}
+
+/// Whatever is switched on, no container is without a limit, a probe, or a restriction.
+pub(crate) async fn all_containers_are_hardened() -> Result<()> {
+    let rendered = [
+        ("deploy/hub", kustomized("deploy/hub").await?),
+        (
+            "deploy/overlays/one-image",
+            kustomized("deploy/overlays/one-image").await?,
+        ),
+        ("the chart", charted("a", UPSTREAM).await?),
+        ("the chart with everything", charted("a", EVERYTHING).await?),
+    ];
+    for (by, objects) in rendered {
+        let objects: Vec<Value> = by_key(&objects)?.into_values().collect();
+        let report = hardening::check(&objects);
+        ensure!(report.containers == 2, "{by}: {report:?}");
+        ensure!(
+            report.faults.is_empty(),
+            "{by}:\n{}",
+            report.faults.join("\n")
+        );
+    }
     Ok(())
 }
 
