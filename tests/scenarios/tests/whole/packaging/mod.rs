@@ -1,6 +1,7 @@
 //! What administrators install: the manifests and the chart, as the real kustomize and Helm render them, on a real API
 //! server, and running.
 
+mod bounded;
 mod documented;
 mod installed;
 mod rendered;
@@ -41,6 +42,14 @@ pub(crate) fn run(suite: SuiteRun) -> ExitCode {
             scenario("addon_18_11_only_clients_of_the_hub_are_signed", |_| {
                 Box::pin(rendered::only_client_signer_is_allowed())
             }),
+            scenario(
+                "addon_29_propagator_creates_only_allowed_secrets_and_tokens",
+                |plane| {
+                    Box::pin(bounded::propagator_creates_only_allowed_secrets_and_tokens(
+                        plane,
+                    ))
+                },
+            ),
             scenario("everything_is_accepted_by_an_api_server", |plane| {
                 Box::pin(installed::all_objects_are_accepted(plane))
             }),

@@ -13,7 +13,7 @@ pub(crate) const UPSTREAM: &str = "image.registry=quay.io/open-cluster-managemen
 
 /// Every switch of the chart on.
 pub(crate) const EVERYTHING: &str = "image.one=registry.example.com/reeve:1,webhooks.enabled=true,networkPolicies.enabled=true,\
-    metrics.serviceMonitor.enabled=true,standaloneHubTemplating.enabled=true,agents.networkPolicies=false,\
+    admissionPolicies.enabled=true,metrics.serviceMonitor.enabled=true,standaloneHubTemplating.enabled=true,agents.networkPolicies=false,\
     imagePullSecrets[0].name=pull,nodeSelector.disk=fast,tolerations[0].operator=Exists,\
     propagator.extraArgs[0]=--log-level=2,propagator.resources.limits.memory=1Gi";
 
