@@ -53,7 +53,8 @@ pub(crate) async fn uids(plane: &Plane) -> Result<BTreeMap<String, String>> {
         .collect())
 }
 
-async fn everything(plane: &Plane) -> Result<BTreeMap<String, Object>> {
+/// All objects of a plane, by what names them.
+pub(crate) async fn everything(plane: &Plane) -> Result<BTreeMap<String, Object>> {
     let client = plane.client();
     let discovery = Discovery::new(client.clone()).run().await?;
     let mut found = BTreeMap::new();

@@ -1,8 +1,10 @@
 //! The whole life of an installation: from an empty hub to governed clusters and back, and from what the Go components
 //! leave to ours. Every component runs as Pods of the shipped manifests, with the shipped rights.
 
+mod back;
 mod fleet;
 mod inventory;
+mod shape;
 mod upgrade;
 mod whole;
 
@@ -22,6 +24,9 @@ pub(crate) fn run(suite: SuiteRun) -> ExitCode {
             }),
             scenario("state_of_go_components_is_adopted", |_| {
                 Box::pin(upgrade::in_place())
+            }),
+            scenario("go_components_take_over_state_of_reeve", |_| {
+                Box::pin(back::handed_back())
             }),
         ],
     )

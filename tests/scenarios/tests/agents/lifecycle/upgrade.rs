@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 use crate::lifecycle::fleet::{ADDON, ADDONS, AGENTS, Fleet, NAMESPACE, available, shipped};
 use crate::lifecycle::inventory::uids;
 
-const POLICY: &str = "policy.open-cluster-management.io/v1";
-const WORK: (&str, &str) = ("work.open-cluster-management.io/v1", "ManifestWork");
+pub(crate) const POLICY: &str = "policy.open-cluster-management.io/v1";
+pub(crate) const WORK: (&str, &str) = ("work.open-cluster-management.io/v1", "ManifestWork");
 const LATER: Duration = Duration::from_mins(3);
 /// How long the lease of the Go controller is valid, in seconds.
 const LEASE_SECONDS: u64 = 137;
 
 /// The programs of the agents. Until the upgrade none of ours may run.
-const AGENT_PROGRAMS: [&str; 2] = [
+pub(crate) const AGENT_PROGRAMS: [&str; 2] = [
     "governance-policy-framework-addon",
     "config-policy-controller",
 ];
@@ -118,14 +118,7 @@ async fn installed_by_go(fleet: &Fleet) -> Result<()> {
     for addon in ADDONS {
         hub.apply(&addon_of_go(addon).to_string()).await?;
     }
-    for mut work in parse(include_str!("golang/works.yaml"))? {
-        let addon = work.labels()["open-cluster-management.io/addon-name"].clone();
-        let owner = hub.get(ADDON.0, ADDON.1, Some("c1"), &addon).await?;
-        let owner = owner.and_then(|owner| owner.uid()).context("no add-on")?;
-        for reference in work.metadata.owner_references.iter_mut().flatten() {
-            reference.uid.clone_from(&owner);
-        }
-        fill_in_crds(&mut work)?;
+    for work in works_of_go(hub).await? {
         hub.apply_object(&work).await?;
     }
     for addon in ADDONS {
@@ -143,7 +136,22 @@ async fn installed_by_go(fleet: &Fleet) -> Result<()> {
     Ok(())
 }
 
-fn addon_of_go(name: &str) -> Value {
+/// The works of the Go controller for the add-ons of a hub.
+pub(crate) async fn works_of_go(hub: &Plane) -> Result<Vec<Object>> {
+    let mut works = parse(include_str!("golang/works.yaml"))?;
+    for work in &mut works {
+        let addon = work.labels()["open-cluster-management.io/addon-name"].clone();
+        let owner = hub.get(ADDON.0, ADDON.1, Some("c1"), &addon).await?;
+        let owner = owner.and_then(|owner| owner.uid()).context("no add-on")?;
+        for reference in work.metadata.owner_references.iter_mut().flatten() {
+            reference.uid.clone_from(&owner);
+        }
+        fill_in_crds(work)?;
+    }
+    Ok(works)
+}
+
+pub(crate) fn addon_of_go(name: &str) -> Value {
     let time = "2026-11-20T01:00:00Z";
     let condition = |kind: &str, reason: &str, message: &str| json!({ "type": kind, "status": "True", "reason": reason, "message": message, "lastTransitionTime": time });
     let group = format!("system:open-cluster-management:cluster:c1:addon:{name}");
