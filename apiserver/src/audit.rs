@@ -11,6 +11,7 @@ use parking_lot::Mutex;
 use serde_json::{Value, json};
 
 use crate::identity::Identity;
+use crate::meta::NoRandomness;
 use crate::request::path::Target;
 
 /// The file of an audit log.
@@ -48,10 +49,13 @@ impl AuditLog {
         })
     }
 
-    pub(crate) fn begin(self: &Arc<Self>, asking: &AuditedRequest<'_>) -> AuditEvent {
+    pub(crate) fn begin(
+        self: &Arc<Self>,
+        asking: &AuditedRequest<'_>,
+    ) -> Result<AuditEvent, NoRandomness> {
         let mut event = json!({
             "kind": "Event", "apiVersion": "audit.k8s.io/v1", "level": "Metadata",
-            "auditID": crate::meta::uid(),
+            "auditID": crate::meta::uid()?,
             "requestURI": asking.uri,
             "verb": asking.verb,
             "user": {
@@ -71,11 +75,11 @@ impl AuditLog {
             });
             prune(&mut event["objectRef"]);
         }
-        AuditEvent {
+        Ok(AuditEvent {
             log: Arc::clone(self),
             event,
             code: 0,
-        }
+        })
     }
 
     fn write(&self, event: &Value) {

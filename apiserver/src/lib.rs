@@ -54,6 +54,7 @@ pub use identity::Identity;
 pub use kinds::{Kind, Kinds};
 pub use kubeconfig::{KubeconfigContext, kubeconfig};
 pub use listener::{ListenError, Listener};
+pub use meta::NoRandomness;
 pub use pki::{Authority, AuthorityError, Certificate};
 pub use server::Server;
 pub use service::Service;

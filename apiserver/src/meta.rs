@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use crate::kinds::Kind;
 use crate::names;
-use crate::status_error::{Cause, FieldError};
+use crate::status_error::{Cause, FieldError, StatusError};
 
 /// Holds an owner until its dependents have been orphaned.
 pub const ORPHAN: &str = "orphan";
@@ -29,13 +29,21 @@ pub fn now() -> String {
         .to_string()
 }
 
-/// A new uid: a random UUID.
-pub fn uid() -> String {
-    let mut bytes = [0_u8; 16];
-    // Without randomness the time has to do: uids only have to differ.
-    if getrandom::fill(&mut bytes).is_err() {
-        bytes = Timestamp::now().as_nanosecond().to_le_bytes();
+/// The operating system has no random numbers. There is no fallback, which could be guessed.
+#[derive(Clone, Copy, Debug, thiserror::Error)]
+#[error("the operating system has no random numbers: {0}")]
+pub struct NoRandomness(getrandom::Error);
+
+impl From<NoRandomness> for StatusError {
+    fn from(error: NoRandomness) -> Self {
+        Self::internal(error)
     }
+}
+
+/// A new uid: a random UUID.
+pub fn uid() -> Result<String, NoRandomness> {
+    let mut bytes = [0_u8; 16];
+    fill(&mut bytes)?;
     bytes[6] = (bytes[6] & 0x0f) | 0x40;
     bytes[8] = (bytes[8] & 0x3f) | 0x80;
     let mut text = String::with_capacity(36);
@@ -45,12 +53,26 @@ pub fn uid() -> String {
         }
         let _ = write!(text, "{byte:02x}");
     }
-    text
+    Ok(text)
+}
+
+#[cfg(test)]
+thread_local! {
+    /// Whether the random numbers of this thread fail.
+    pub(crate) static RANDOMNESS_FAILS: std::cell::Cell<bool> = const { std::cell::Cell::new(false) };
+}
+
+fn fill(bytes: &mut [u8]) -> Result<(), NoRandomness> {
+    #[cfg(test)]
+    if RANDOMNESS_FAILS.get() {
+        return Err(NoRandomness(getrandom::Error::UNSUPPORTED));
+    }
+    getrandom::fill(bytes).map_err(NoRandomness)
 }
 
 /// A random secret.
-pub fn secret() -> String {
-    format!("{}{}", uid(), uid())
+pub fn secret() -> Result<String, NoRandomness> {
+    Ok(format!("{}{}", uid()?, uid()?))
 }
 
 /// Bytes as lower-case hexadecimal digits.
@@ -64,9 +86,9 @@ pub fn hex(bytes: &[u8]) -> String {
 }
 
 /// Five letters for `generateName`.
-pub fn suffix() -> String {
+pub fn suffix() -> Result<String, NoRandomness> {
     const LETTERS: &[u8] = b"bcdfghjklmnpqrstvwxz2456789";
-    uid()
+    let suffix = uid()?
         .bytes()
         .filter(|byte| *byte != b'-')
         .collect::<Vec<u8>>()
@@ -81,7 +103,8 @@ pub fn suffix() -> String {
                 .copied()
                 .map_or('x', char::from)
         })
-        .collect()
+        .collect();
+    Ok(suffix)
 }
 
 /// The metadata of an object, made if it is not there; nothing if this is no object.
@@ -183,9 +206,10 @@ pub fn counts_changes(kind: &Kind) -> bool {
 }
 
 /// Makes the metadata that a new object has.
-pub fn begin(object: &mut Value, kind: &Kind) {
+pub fn begin(object: &mut Value, kind: &Kind) -> Result<(), NoRandomness> {
+    let uid = uid()?;
     let Some(metadata) = metadata(object) else {
-        return;
+        return Ok(());
     };
     for field in [
         "deletionTimestamp",
@@ -195,11 +219,12 @@ pub fn begin(object: &mut Value, kind: &Kind) {
     ] {
         metadata.remove(field);
     }
-    metadata.insert("uid".to_owned(), uid().into());
+    metadata.insert("uid".to_owned(), uid.into());
     metadata.insert("creationTimestamp".to_owned(), now().into());
     if counts_changes(kind) {
         metadata.insert("generation".to_owned(), 1.into());
     }
+    Ok(())
 }
 
 /// Carries over what a change cannot change.

@@ -1,5 +1,8 @@
 //! The public type of a server.
 
+#[cfg(test)]
+mod tests;
+
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -9,7 +12,7 @@ use crate::controllers;
 use crate::data::{self, DataError, Folder};
 use crate::fault_injection::Faults;
 use crate::kinds::{self, table_name};
-use crate::meta;
+use crate::meta::{self, NoRandomness};
 use crate::queue::{WorkItem, WorkQueue};
 use crate::stack::{self, LargeStack};
 use crate::state::{Options, State};
@@ -24,8 +27,11 @@ pub struct Server {
 impl Server {
     /// A server with what a fresh cluster has. Its controllers (garbage collection, namespaces, definitions, accounts)
     /// run until the last clone is gone. Has to be called in a runtime.
-    pub fn start(options: Options) -> Self {
-        Self::begin(options, Store::new(), Tokens::new(meta::secret()))
+    ///
+    /// # Errors
+    /// When the operating system has no random numbers.
+    pub fn start(options: Options) -> Result<Self, NoRandomness> {
+        Self::begin(options, Store::new(), Tokens::new(meta::secret()?))
     }
 
     /// The same with the objects that a folder has, which keeps all changes from now on. What a fresh cluster has is made
@@ -34,21 +40,21 @@ impl Server {
         let secret = data::secret(folder)?;
         stack::large(|| {
             let store = Store::open(folder)?;
-            Ok(Self::begin(options, store, Tokens::new(secret)))
+            Ok(Self::begin(options, store, Tokens::new(secret))?)
         })
     }
 
-    fn begin(options: Options, store: Store, tokens: Tokens) -> Self {
+    fn begin(options: Options, store: Store, tokens: Tokens) -> Result<Self, NoRandomness> {
         let (queue, items) = WorkQueue::new();
         let state = Arc::new(State::new(options, store, tokens, queue));
-        bootstrap(&state);
+        bootstrap(&state)?;
         controllers::serve_kept_definitions(&state);
         tokio::spawn(LargeStack::new(controllers::run(
             Arc::downgrade(&state),
             items,
         )));
         state.enqueue(WorkItem::Started);
-        Self { state }
+        Ok(Self { state })
     }
 
     /// The injected faults.
@@ -79,7 +85,7 @@ impl Server {
 }
 
 /// Creates the objects of a fresh cluster that do not exist.
-fn bootstrap(state: &State) {
+fn bootstrap(state: &State) -> Result<(), NoRandomness> {
     let kinds = state.kinds();
     for mut object in kinds::bootstrap_objects() {
         let text = |path: &str| {
@@ -92,11 +98,12 @@ fn bootstrap(state: &State) {
             continue;
         };
         let key = Key::new(text("/metadata/namespace"), text("/metadata/name"));
-        meta::begin(&mut object, kind);
+        meta::begin(&mut object, kind)?;
         meta::strip_type(&mut object);
         if state.store.get(&kind.table, &key).is_none() {
             // A new store refuses nothing; later writes report a full disk.
             let _ = state.store.write(&kind.table, &key, Write::Create(object));
         }
     }
+    Ok(())
 }

@@ -21,6 +21,7 @@ use crate::fault_injection::Fault;
 use crate::identity::Identity;
 use crate::json;
 use crate::kinds::Kind;
+use crate::meta::NoRandomness;
 use crate::operations::{Lines, ObjectRequest, Reply};
 use crate::request::Transport;
 use crate::request::accept::{self, Form, RowObject};
@@ -130,7 +131,10 @@ where
         headers: parts.headers,
         body,
     };
-    let record = question.record();
+    let record = match question.record() {
+        Ok(record) => record,
+        Err(error) => return refused(form, &error.into(), &[]),
+    };
     let mut warnings = Vec::new();
     let response = match question.answer(&mut warnings).await {
         Ok(response) => response,
@@ -175,8 +179,10 @@ struct HttpRequest {
 struct Streamed;
 
 impl HttpRequest {
-    fn record(&self) -> Option<AuditEvent> {
-        let audit = self.state.options.audit.as_ref()?;
+    fn record(&self) -> Result<Option<AuditEvent>, NoRandomness> {
+        let Some(audit) = self.state.options.audit.as_ref() else {
+            return Ok(None);
+        };
         let target = match route(&self.path) {
             Route::Objects(target) => Some(target),
             _ => None,
@@ -186,18 +192,17 @@ impl HttpRequest {
             .as_ref()
             .map_or(lower.as_str(), |target| self.verb(target));
         let agent = self.headers.get(USER_AGENT);
-        Some(
-            audit.begin(&AuditedRequest {
-                verb,
-                uri: self.uri.clone(),
-                agent: agent
-                    .and_then(|agent| agent.to_str().ok())
-                    .unwrap_or_default(),
-                user: &self.user,
-                target: target.as_ref(),
-                body: &self.body,
-            }),
-        )
+        let record = audit.begin(&AuditedRequest {
+            verb,
+            uri: self.uri.clone(),
+            agent: agent
+                .and_then(|agent| agent.to_str().ok())
+                .unwrap_or_default(),
+            user: &self.user,
+            target: target.as_ref(),
+            body: &self.body,
+        });
+        record.map(Some)
     }
 
     async fn answer(self, warnings: &mut Vec<String>) -> Result<Response<Body>, StatusError> {

@@ -96,7 +96,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<()> {
     };
     let server = match &folder {
         Some(folder) => Server::open(options, folder)?,
-        None => Server::start(options),
+        None => Server::start(options)?,
     };
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, args.port));
     let listener = server.listen(&authority, address).await?;

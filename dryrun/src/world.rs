@@ -63,7 +63,8 @@ impl World {
 
     /// An API server with the objects.
     pub(crate) async fn in_server(objects: &[Object], crds: &[Value]) -> Result<Self, Error> {
-        let server = Server::start(ServerOptions::default());
+        let server = Server::start(ServerOptions::default())
+            .map_err(|error| Error::Setup(error.to_string()))?;
         let client = Client::new(server.service(Identity::admin()), "default");
         let target = Target::cluster("the API server", client.clone());
         let own = reeve_api::crds::all().map_err(|error| Error::Setup(error_chain(&error)))?;

@@ -11,7 +11,7 @@ use kube::Client;
 use kube::core::Request;
 use reeve_apiserver::{
     Authority, AuthorityError, Data, DataError, DataKind, Identity, KubeconfigContext, ListenError,
-    Listener, Options, Server, kubeconfig,
+    Listener, NoRandomness, Options, Server, kubeconfig,
 };
 use reeve_runtime::activity::Activity;
 use reeve_runtime::client::RateLimits;
@@ -78,6 +78,9 @@ pub enum FleetError {
     /// The data folder cannot be read or written.
     #[error(transparent)]
     Data(#[from] DataError),
+    /// There are no random numbers for keys and uids.
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
     /// A cluster has the hub's name.
     #[error("no cluster can be called {HUB}: that is the name of the hub")]
     Name,
@@ -302,7 +305,7 @@ impl Members {
         };
         let server = match &folder {
             Some(folder) => Server::open(options, folder)?,
-            None => Server::start(options),
+            None => Server::start(options)?,
         };
         let path = self.options.folder.join(format!("{name}.kubeconfig"));
         let member = Member {

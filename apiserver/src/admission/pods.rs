@@ -13,8 +13,13 @@ const SYSTEM: [(&str, i64); 2] = [
 ];
 
 /// Sets the service account of a Pod and its token, its priority, and its default tolerations.
-/// The error is the reason of a refusal.
-pub(crate) fn admit(object: &mut Value, namespace: &str, store: &Store) -> Result<(), String> {
+/// `suffix` makes the name of the token's volume unique. The error is the reason of a refusal.
+pub(crate) fn admit(
+    object: &mut Value,
+    namespace: &str,
+    store: &Store,
+    suffix: &str,
+) -> Result<(), String> {
     let spec = &mut object["spec"];
     set_default(spec, "serviceAccountName", "default");
     let account = text(spec, "serviceAccountName");
@@ -25,7 +30,7 @@ pub(crate) fn admit(object: &mut Value, namespace: &str, store: &Store) -> Resul
         ));
     };
     let account = stored.value();
-    mount_token(spec, &account);
+    mount_token(spec, &account, suffix);
     if let Some(secrets) = account.get("imagePullSecrets") {
         set_default(spec, "imagePullSecrets", secrets.clone());
     }
@@ -46,7 +51,7 @@ fn text(spec: &Value, field: &str) -> String {
 }
 
 /// Mounts the account's token into every container, unless the Pod or the account disables it.
-fn mount_token(spec: &mut Value, account: &Value) {
+fn mount_token(spec: &mut Value, account: &Value, suffix: &str) {
     const PLACE: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
     let wanted = [&*spec, account]
         .into_iter()
@@ -54,7 +59,7 @@ fn mount_token(spec: &mut Value, account: &Value) {
     if wanted == Some(false) {
         return;
     }
-    let name = format!("kube-api-access-{}", meta::suffix());
+    let name = format!("kube-api-access-{suffix}");
     let mut mounted = false;
     for list in ["initContainers", "containers"] {
         for container in items_mut(spec, list) {

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::identity::Identity;
-use crate::meta;
+use crate::meta::{self, NoRandomness};
 use crate::store::{Key, Store};
 
 /// The default audience of service account tokens.
@@ -67,13 +67,13 @@ impl Tokens {
         name: &str,
         audiences: &[String],
         seconds: i64,
-    ) -> String {
+    ) -> Result<String, NoRandomness> {
         let now = Timestamp::now().as_second();
-        self.signed(&json!({
+        Ok(self.signed(&json!({
             "aud": audiences, "exp": now + seconds, "iat": now, "nbf": now, "iss": AUDIENCE,
-            "jti": meta::uid(), "sub": identity.user,
+            "jti": meta::uid()?, "sub": identity.user,
             "kubernetes.io": { "namespace": namespace, "serviceaccount": { "name": name, "uid": identity.uid } },
-        }))
+        })))
     }
 
     /// The token of a Secret: it ends with the Secret or with the account, not at a time.

@@ -2,14 +2,14 @@
 
 use serde_json::json;
 
-use crate::meta;
+use crate::meta::{self, NoRandomness};
 use crate::state::State;
 use crate::store::{Key, Write};
 
-pub(super) fn create_default_objects(state: &State, namespace: &str) {
+pub(super) fn create_default_objects(state: &State, namespace: &str) -> Result<(), NoRandomness> {
     let found = state.store.get("/namespaces", &Key::new("", namespace));
     if found.is_none_or(|found| meta::is_deleted(&found.value())) {
-        return;
+        return Ok(());
     }
     let account = json!({ "metadata": { "name": "default", "namespace": namespace } });
     let authority = json!({
@@ -28,9 +28,10 @@ pub(super) fn create_default_objects(state: &State, namespace: &str) {
         };
         let key = super::key_of(&object);
         if state.store.get(&kind.table, &key).is_none() {
-            meta::begin(&mut object, kind);
+            meta::begin(&mut object, kind)?;
             // A concurrent request may just have created it, which is fine.
             let _ = state.store.write(&kind.table, &key, Write::Create(object));
         }
     }
+    Ok(())
 }

@@ -77,7 +77,11 @@ pub(crate) async fn run(state: Weak<State>, mut queue: mpsc::UnboundedReceiver<W
 fn reconcile(state: &State, item: WorkItem) {
     match item {
         WorkItem::Started => enqueue_all(state),
-        WorkItem::Namespace(name) => default_objects::create_default_objects(state, &name),
+        WorkItem::Namespace(name) => {
+            if let Err(error) = default_objects::create_default_objects(state, &name) {
+                tracing::error!(%error, namespace = %name, "default objects were not created");
+            }
+        }
         WorkItem::NamespaceTermination(name) => namespaces::finalize_namespace(state, &name),
         WorkItem::OwnerDeleted(uid) => garbage_collector::collect_dependents(state, &uid),
         WorkItem::Dependent(table, key) => {

@@ -35,7 +35,7 @@ pub(crate) fn secret(folder: &Folder) -> Result<String, DataError> {
             why: "it is empty".to_owned(),
         }),
         None => {
-            let secret = meta::secret();
+            let secret = meta::secret()?;
             put_file(&path, |file| file.write_all(secret.as_bytes()))?;
             Ok(secret)
         }

@@ -27,6 +27,7 @@ pub use marker::DataKind;
 pub(crate) use record::Entry;
 pub(crate) use restore::restore;
 
+use crate::meta::NoRandomness;
 use crate::names;
 use crate::pki::{Authority, AuthorityError};
 use files::{check_entries, folder_exists, own_folder};
@@ -52,6 +53,9 @@ pub enum DataError {
         #[source]
         source: io::Error,
     },
+    /// There are no random numbers for keys and uids.
+    #[error(transparent)]
+    Randomness(#[from] NoRandomness),
     /// Another process has it.
     #[error("{path} is in use by another process")]
     InUse {

@@ -12,7 +12,7 @@ use crate::builtin;
 use crate::controllers;
 use crate::identity::Identity;
 use crate::kinds::Kind;
-use crate::meta;
+use crate::meta::{self, NoRandomness};
 use crate::request::query::WriteOptions;
 use crate::status_error::{GroupResource, StatusError};
 use crate::store::{Key, Write, WriteError};
@@ -62,7 +62,7 @@ impl ObjectRequest {
         self.check_namespace(meta::text(&object, "name"))?;
         let asked = meta::text(&object, "name").to_owned();
         let sent = self.has_mutating_admission().then(|| object.clone());
-        self.begin(&kept, &mut object);
+        self.begin(&kept, &mut object)?;
         // What is noted is what was asked for: not what the kind and others add.
         if self.origin != Origin::Apply {
             let writer = self.writer(options);
@@ -82,7 +82,7 @@ impl ObjectRequest {
             if let Some(mutated) = self.mutate(&request).await? {
                 object = self.taken_over(mutated, &object);
                 self.place(&mut object)?;
-                self.begin(&kept, &mut object);
+                self.begin(&kept, &mut object)?;
             }
         }
         let given = meta::text(&object, "name");
@@ -99,7 +99,7 @@ impl ObjectRequest {
                 if let Some(metadata) = meta::metadata(&mut object) {
                     metadata.insert(
                         "name".to_owned(),
-                        format!("{base}{}", meta::suffix()).into(),
+                        format!("{base}{}", meta::suffix()?).into(),
                     );
                 }
                 crate::decode::fill_defaults(&kept, &mut object);
@@ -114,8 +114,8 @@ impl ObjectRequest {
     }
 
     /// Makes what was sent a new object of its kind.
-    fn begin(&self, kept: &Kind, object: &mut Value) {
-        meta::begin(object, kept);
+    fn begin(&self, kept: &Kind, object: &mut Value) -> Result<(), NoRandomness> {
+        meta::begin(object, kept)?;
         if kept.has_status()
             && self.part() == Part::Main
             && !builtin::begins_with_status(kept)
@@ -124,6 +124,7 @@ impl ObjectRequest {
             object.remove("status");
         }
         crate::decode::fill_defaults(kept, object);
+        Ok(())
     }
 
     async fn create_named(
@@ -194,7 +195,8 @@ impl ObjectRequest {
         if !kept.is("", "pods") {
             return Ok(());
         }
-        pods::admit(object, self.namespace(), &self.state.store)
+        let suffix = meta::suffix()?;
+        pods::admit(object, self.namespace(), &self.state.store, &suffix)
             .map_err(|why| StatusError::forbidden(&self.kind.group_resource(), name, &why))
     }
 

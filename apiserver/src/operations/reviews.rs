@@ -301,7 +301,7 @@ impl ObjectRequest {
         let token =
             self.state
                 .tokens
-                .sign(&identity, &key.namespace, &key.name, &audiences, seconds);
+                .sign(&identity, &key.namespace, &key.name, &audiences, seconds)?;
         let end =
             Timestamp::from_second(Timestamp::now().as_second() + seconds).unwrap_or_default();
         if let Some(metadata) = meta::metadata(&mut request) {

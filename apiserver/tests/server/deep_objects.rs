@@ -25,7 +25,7 @@ const DEFINITIONS: &str = "/apis/apiextensions.k8s.io/v1/customresourcedefinitio
 const AROUND: usize = 2;
 
 fn client() -> Client {
-    let server = Server::start(Options::default());
+    let server = Server::start(Options::default()).unwrap();
     Client::new(server.service(Identity::admin()), "default")
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
 fn start() -> (Server, Client) {
-    let server = Server::start(Options::default());
+    let server = Server::start(Options::default()).unwrap();
     let client = Client::new(server.service(Identity::admin()), "default");
     (server, client)
 }
@@ -209,7 +209,7 @@ async fn pages_with_a_field_selector_are_full() {
 #[tokio::test(flavor = "multi_thread")]
 async fn idle_connection_is_closed_before_handshake() {
     let authority = Authority::new().unwrap();
-    let server = Server::start(Options::default());
+    let server = Server::start(Options::default()).unwrap();
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = server.listen(&authority, address).await.unwrap();
     let mut silent = tokio::net::TcpStream::connect(listener.address())

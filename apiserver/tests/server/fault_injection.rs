@@ -15,7 +15,7 @@ use serde_json::json;
 const DEADLINE: Duration = Duration::from_secs(20);
 
 fn start() -> (Server, Api<ConfigMap>) {
-    let server = Server::start(Options::default());
+    let server = Server::start(Options::default()).unwrap();
     let client = Client::new(server.service(Identity::admin()), "default");
     (server, Api::default_namespaced(client))
 }

@@ -73,7 +73,8 @@ impl Cluster {
                 handler: judge.clone(),
             }],
             ..Options::default()
-        });
+        })
+        .unwrap();
         let client = Client::new(server.service(Identity::admin()), "default");
         let cluster = Self { client, judge };
         let configuration = json!({

@@ -17,7 +17,7 @@ const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 const SOON: Duration = Duration::from_secs(20);
 
 fn client() -> Client {
-    let server = Server::start(Options::default());
+    let server = Server::start(Options::default()).unwrap();
     Client::new(server.service(Identity::admin()), "default")
 }
 

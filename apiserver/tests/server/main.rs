@@ -1,5 +1,7 @@
 //! The server as its clients see it.
 
+#![allow(clippy::unwrap_used)] // a helper that fails is a test that fails
+
 mod deep_objects;
 mod deletion;
 mod fault_injection;

@@ -15,7 +15,7 @@ const ALL: usize = 253;
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
 async fn concurrent_services_get_distinct_addresses_and_ports()
 -> Result<(), Box<dyn std::error::Error>> {
-    let server = Server::start(Options::default());
+    let server = Server::start(Options::default()).unwrap();
     let client = Client::new(server.service(Identity::admin()), "default");
     let requests = (0..ALL).map(|number| {
         let client = client.clone();

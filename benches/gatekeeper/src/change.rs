@@ -28,7 +28,7 @@ pub(crate) async fn run(setup: &Path, pods: &Path, changes: usize) -> Result<()>
     let server = Server::start(ServerOptions {
         rbac: true,
         ..ServerOptions::default()
-    });
+    })?;
     let client = Client::new(server.service(Identity::admin()), "default");
     for number in 0..20 {
         let name = workload::namespace(number);

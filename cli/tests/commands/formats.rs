@@ -46,7 +46,7 @@ async fn create(client: &Client, path: &str, object: &Value) -> Result<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn open_reports_are_accepted_by_their_definition_and_nothing_is_lost() -> Result<()> {
-    let server = Server::start(Options::default());
+    let server = Server::start(Options::default())?;
     let client = Client::new(server.service(Identity::admin()), "default");
     let definition: Value = reeve_manifests::from_yaml(&reeve_manifests::documents(CRD)[0])?;
     create(&client, DEFINITIONS, &definition).await?;

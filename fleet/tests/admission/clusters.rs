@@ -80,7 +80,7 @@ impl Clusters {
             rbac: true,
             webhooks: vec![evaluation.webhook()],
             ..Options::default()
-        });
+        })?;
         let ours = Client::new(server.service(Identity::admin()), "default");
         let labels = json!({IGNORE: "x", "owner": "me", "checked": "yes"});
         for client in [&theirs, &ours] {

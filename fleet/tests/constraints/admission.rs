@@ -13,7 +13,7 @@ const WEBHOOK: &str = "/apis/admissionregistration.k8s.io/v1/validatingwebhookco
 
 /// A cluster with a constraint that refuses `ConfigMap`s of the namespace `shop` without an owner.
 async fn guarded() -> Result<(Cluster, String)> {
-    let cluster = Cluster::enforced();
+    let cluster = Cluster::enforced()?;
     cluster.namespace("shop", &json!({})).await?;
     cluster.template(&labels_template()).await?;
     let constraint = cluster
@@ -25,7 +25,7 @@ async fn guarded() -> Result<(Cluster, String)> {
 
 #[tokio::test]
 async fn gk_141_without_constraints_no_request_is_evaluated() -> Result<()> {
-    let cluster = Cluster::enforced();
+    let cluster = Cluster::enforced()?;
     cluster.namespace("shop", &json!({})).await?;
     cluster.template(&labels_template()).await?;
     cluster
@@ -71,7 +71,7 @@ async fn gk_141_without_constraints_no_request_is_evaluated() -> Result<()> {
 
 #[tokio::test]
 async fn gk_142_audit_goes_on_where_constraints_refuse_everything() -> Result<()> {
-    let cluster = Cluster::enforced();
+    let cluster = Cluster::enforced()?;
     cluster.namespace("shop", &json!({})).await?;
     cluster.config_map("shop", "old", &json!({})).await?;
     let always = "package always\nviolation[{\"msg\": \"never\"}] { input.review.kind.kind != \"ConstraintTemplate\" }";
@@ -203,7 +203,7 @@ async fn gk_145_webhook_is_configured_and_can_be_changed() -> Result<()> {
 
 #[tokio::test]
 async fn gk_126_audited_cluster_refuses_nothing() -> Result<()> {
-    let cluster = Cluster::audited(Mode::Materialised);
+    let cluster = Cluster::audited(Mode::Materialised)?;
     cluster.namespace("shop", &json!({})).await?;
     cluster.template(&labels_template()).await?;
     let mut spec = on_config_maps();
@@ -220,7 +220,7 @@ async fn gk_126_audited_cluster_refuses_nothing() -> Result<()> {
 
 #[tokio::test]
 async fn gk_143_object_that_is_too_deep_is_left_to_the_failure_policy() -> Result<()> {
-    let cluster = Cluster::enforced();
+    let cluster = Cluster::enforced()?;
     let schema = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
     let definition = json!({
         "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "teas.example.com"},

@@ -44,7 +44,7 @@ async fn define(cluster: &Cluster, group: &str, kind: &str, scope: &str) -> Resu
 
 #[tokio::test]
 async fn gk_162_config_leaves_namespaces_out() -> Result<()> {
-    let cluster = Cluster::audited(Mode::Materialised);
+    let cluster = Cluster::audited(Mode::Materialised)?;
     for name in ["shop", "gatekeeper-system"] {
         cluster.namespace(name, &json!({})).await?;
     }
@@ -80,7 +80,7 @@ async fn gk_162_config_leaves_namespaces_out() -> Result<()> {
 
 #[tokio::test]
 async fn gk_161_sync_set_puts_kinds_into_the_inventory() -> Result<()> {
-    let cluster = Cluster::audited(Mode::Materialised);
+    let cluster = Cluster::audited(Mode::Materialised)?;
     for name in ["shop", "gatekeeper-system"] {
         cluster.namespace(name, &json!({})).await?;
     }
@@ -128,7 +128,7 @@ async fn gk_161_sync_set_puts_kinds_into_the_inventory() -> Result<()> {
 
 #[tokio::test]
 async fn gk_163_what_is_made_of_an_object_is_reviewed_with_it() -> Result<()> {
-    let cluster = Cluster::audited(Mode::Materialised);
+    let cluster = Cluster::audited(Mode::Materialised)?;
     cluster.namespace("shop", &json!({})).await?;
     cluster.template(&labels_template()).await?;
     let deployment = json!({
@@ -186,7 +186,7 @@ async fn gk_163_what_is_made_of_an_object_is_reviewed_with_it() -> Result<()> {
 
 #[tokio::test]
 async fn gk_165_constraint_that_nobody_enforces_is_not_audited() -> Result<()> {
-    let cluster = Cluster::audited(Mode::Materialised);
+    let cluster = Cluster::audited(Mode::Materialised)?;
     cluster.namespace("shop", &json!({})).await?;
     cluster.template(&labels_template()).await?;
     cluster.config_map("shop", "a", &json!({})).await?;

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use world::{Cluster, labels_template, on_config_maps, template, total, violators};
 
 async fn shop() -> Result<Cluster> {
-    let cluster = Cluster::audited(Mode::Materialised);
+    let cluster = Cluster::audited(Mode::Materialised)?;
     cluster.namespace("shop", &json!({})).await?;
     cluster.template(&labels_template()).await?;
     Ok(cluster)
@@ -284,7 +284,7 @@ async fn gk_130_kind_that_is_defined_later_is_audited() -> Result<()> {
 
 #[tokio::test]
 async fn gk_133_kind_that_may_not_be_listed_is_an_error_of_the_audit() -> Result<()> {
-    let mut cluster = Cluster::new();
+    let mut cluster = Cluster::new()?;
     let allow = |groups: &[&str], resources: &[&str]| json!({"apiGroups": groups, "resources": resources, "verbs": ["*"]});
     let role = json!({
         "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRole", "metadata": {"name": "auditor"},
@@ -325,7 +325,7 @@ async fn gk_133_kind_that_may_not_be_listed_is_an_error_of_the_audit() -> Result
 
 #[tokio::test]
 async fn gk_135_constraints_are_handed_over_to_a_gatekeeper_and_back() -> Result<()> {
-    let cluster = Cluster::audited(Mode::Auto);
+    let cluster = Cluster::audited(Mode::Auto)?;
     cluster.namespace("shop", &json!({})).await?;
     cluster.template(&labels_template()).await?;
     let mut spec = on_config_maps();

@@ -30,31 +30,31 @@ pub struct Cluster {
 
 impl Cluster {
     /// A cluster without an audit.
-    pub fn new() -> Self {
+    pub fn new() -> Result<Self> {
         let evaluation = ConstraintEvaluation::default();
         let server = Server::start(ServerOptions {
             rbac: true,
             webhooks: vec![evaluation.webhook()],
             ..ServerOptions::default()
-        });
-        Self {
+        })?;
+        Ok(Self {
             client: Client::new(server.service(Identity::admin()), "default"),
             server,
             evaluation,
             audits: Vec::new(),
-        }
+        })
     }
 
     /// Audits with all rights.
-    pub fn audited(mode: Mode) -> Self {
-        let mut cluster = Self::new();
+    pub fn audited(mode: Mode) -> Result<Self> {
+        let mut cluster = Self::new()?;
         cluster.audit(mode, &Identity::admin());
-        cluster
+        Ok(cluster)
     }
 
     /// Audits, and refuses what violates.
-    pub fn enforced() -> Self {
-        let mut cluster = Self::new();
+    pub fn enforced() -> Result<Self> {
+        let mut cluster = Self::new()?;
         let (evaluation, server) = (cluster.evaluation.clone(), cluster.server.clone());
         let task = tokio::spawn(async move {
             let metrics = ControllerMetrics::default();
@@ -65,7 +65,7 @@ impl Cluster {
             }
         });
         cluster.audits.push(AbortOnDropHandle::new(task));
-        cluster
+        Ok(cluster)
     }
 
     /// Waits until a `ConfigMap` without labels is refused, or is not, without storing it.

@@ -102,7 +102,7 @@ async fn in_memory() -> Result<Client> {
     let server = Server::start(Options {
         rbac: true,
         ..Options::default()
-    });
+    })?;
     let client = Client::new(server.service(Identity::admin()), "default");
     install(&client).await?;
     Ok(client)

@@ -88,7 +88,7 @@ pub async fn listen(folder: &Path) -> Result<Listener> {
         rbac: true,
         authority: authority.pem(),
         ..Options::default()
-    });
+    })?;
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let listener = server.listen(&authority, address).await?;
     let access = KubeconfigContext::admin("embedded", &authority, &listener)?;

@@ -22,7 +22,7 @@ async fn apiservice_of_missing_service_is_unavailable_as_on_real_server() -> Res
         let server = Server::start(Options {
             rbac: true,
             ..Options::default()
-        });
+        })?;
         let embedded = Client::new(server.service(Identity::admin()), "default");
         let real = real_client(&plane).await?;
         wrong.extend(script.differences(&embedded, &real, &signer).await?);

@@ -31,7 +31,7 @@ impl World {
     fn start() -> Result<Self> {
         let authority = Authority::new()?;
         let hooks = Arc::new(Hooks::start(&authority)?);
-        let server = Server::start(Options::default());
+        let server = Server::start(Options::default())?;
         let client = Client::new(server.service(Identity::admin()), "default");
         Ok(Self {
             client,

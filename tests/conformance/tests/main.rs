@@ -42,7 +42,7 @@ fn run() -> Result<ExitCode> {
             rbac: true,
             signer: Some(Arc::new(Authority::new()?)),
             ..Options::default()
-        });
+        })?;
         Client::new(server.service(Identity::admin()), "default")
     };
     let real = plane.client();

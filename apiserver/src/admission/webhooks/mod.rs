@@ -250,7 +250,7 @@ impl Webhooks {
         let Some(api_version) = hook.review_version else {
             return Err("webhook does not accept known AdmissionReview versions".to_owned());
         };
-        let uid = meta::uid();
+        let uid = meta::uid().map_err(|error| error.to_string())?;
         let states = (&call.new, &call.old);
         let review = review::call(request, &call.kind, (api_version, &uid), states);
         if let Some(own) = in_process::of(&self.in_process, hook) {

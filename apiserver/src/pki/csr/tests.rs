@@ -71,7 +71,8 @@ async fn what_is_approved_is_signed_and_opens_the_door() {
     let server = Server::start(Options {
         signer: Some(Arc::clone(&authority)),
         ..Options::default()
-    });
+    })
+    .unwrap();
     let client = Client::new(server.service(Identity::admin()), "default");
     let requests: Api<CertificateSigningRequest> = Api::all(client);
     let spec = json!({

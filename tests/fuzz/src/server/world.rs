@@ -120,7 +120,8 @@ impl World {
             let server = Server::start(Options {
                 rbac: true,
                 ..Options::default()
-            });
+            })
+            .ok()?;
             server.service(Identity::admin())
         };
         let mut world = Self {

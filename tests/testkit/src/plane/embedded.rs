@@ -47,7 +47,7 @@ impl Embedded {
                 authority: authority.pem(),
                 signer: Some(Arc::clone(&authority)),
                 ..Options::default()
-            })
+            })?
         };
         let mut embedded = Self {
             listener: None,
