@@ -12,7 +12,8 @@ const PRODUCT: &[(&str, &[&str])] = &[
     ("reeve-go-compat", &[]),
     ("reeve-manifests", &[]),
     ("reeve-report", &[]),
-    ("reeve-apiserver", &["reeve-go-compat"]),
+    ("reeve-serving", &[]),
+    ("reeve-apiserver", &["reeve-go-compat", "reeve-serving"]),
     (
         "reeve-constraint-audit",
         &[
@@ -37,7 +38,10 @@ const PRODUCT: &[(&str, &[&str])] = &[
         "reeve-policy-generator",
         &["reeve-go-compat", "reeve-manifests"],
     ),
-    ("reeve-runtime", &["reeve-api", "reeve-go-compat"]),
+    (
+        "reeve-runtime",
+        &["reeve-api", "reeve-go-compat", "reeve-serving"],
+    ),
     (
         "reeve-template-reads",
         &["reeve-go-compat", "reeve-runtime", "reeve-templates-engine"],

@@ -13,7 +13,7 @@ use crate::run;
 
 const FOLDER: &str = "docs/behaviour";
 /// Where code and tests are. Generated and built files are not among them.
-const CODE: [&str; 27] = [
+const CODE: [&str; 28] = [
     "addon-controller",
     "api",
     "apiserver",
@@ -35,6 +35,7 @@ const CODE: [&str; 27] = [
     "report",
     "resolve",
     "runtime",
+    "serving",
     "suites",
     "template-reads",
     "templates-engine",
