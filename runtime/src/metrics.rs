@@ -20,7 +20,7 @@ pub use description::Description;
 pub use exposition::CONTENT_TYPE;
 pub use owned::OwnedFamily;
 pub use process::PROCESS_METRICS;
-pub(crate) use process::{leads, requested, undecodable};
+pub(crate) use process::{closed, leads, requested, undecodable};
 
 /// A registry; clones share it.
 #[derive(Clone)]

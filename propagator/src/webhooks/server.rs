@@ -15,7 +15,7 @@ use axum::routing::post;
 use reeve_api::{Policy, PolicySet};
 use reeve_runtime::flags::TlsArgs;
 use reeve_runtime::manager::ManagerError;
-use reeve_runtime::serving;
+use reeve_runtime::serving::{self, HttpsOptions};
 use reeve_runtime::supervisor::Supervisor;
 use tokio::sync::Semaphore;
 
@@ -53,7 +53,13 @@ impl Webhooks<'_> {
     /// Starts the server. The port is taken and the certificate read when this returns.
     pub fn start(self, tasks: &mut Supervisor) -> Result<(), ManagerError> {
         let address = SocketAddr::from((Ipv4Addr::UNSPECIFIED, self.port));
-        let server = serving::https("webhooks", address, router(), self.tls, self.certificate)?;
+        let options = HttpsOptions {
+            name: "webhooks",
+            address,
+            tls: self.tls,
+            certificate: self.certificate,
+        };
+        let server = serving::https(&options, router())?;
         tasks.spawn("the webhook server", server.run(tasks.stop()));
         Ok(())
     }

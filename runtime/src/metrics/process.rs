@@ -26,10 +26,18 @@ struct Watched {
     kind: String,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq, Hash, EncodeLabelSet)]
+struct Closed {
+    reason: &'static str,
+    server: &'static str,
+}
+
 /// Clients and leases exist before and apart from any registry, so these belong to the process.
 static REQUESTS: LazyLock<Family<Request, Counter>> = LazyLock::new(Family::default);
 static LEADING: LazyLock<Family<Lease, Gauge>> = LazyLock::new(Family::default);
 static UNDECODABLE: LazyLock<Family<Watched, Counter>> = LazyLock::new(Family::default);
+
+static CLOSED: LazyLock<Family<Closed, Counter>> = LazyLock::new(Family::default);
 
 const REQUESTS_TOTAL: Description = Description::counter(
     "rest_client_requests",
@@ -46,14 +54,30 @@ const WATCH_UNDECODABLE: Description = Description::counter(
     &["kind"],
     "Number of objects and events of watches that could not be decoded, partitioned by kind",
 );
+const SERVER_CLOSED: Description = Description::counter(
+    "reeve_server_closed",
+    &["reason", "server"],
+    "Connections and requests that a limit of a server ended: evicted, idle, refused, slow_body, slow_handshake or slow_head",
+);
 
 /// The metrics of the process, whichever controllers it has.
-pub const PROCESS_METRICS: &[Description] = &[REQUESTS_TOTAL, MASTER_STATUS, WATCH_UNDECODABLE];
+pub const PROCESS_METRICS: &[Description] = &[
+    REQUESTS_TOTAL,
+    MASTER_STATUS,
+    WATCH_UNDECODABLE,
+    SERVER_CLOSED,
+];
 
 pub(super) fn register(metrics: &Metrics) {
     metrics.register(&REQUESTS_TOTAL, REQUESTS.clone());
     metrics.register(&MASTER_STATUS, LEADING.clone());
     metrics.register(&WATCH_UNDECODABLE, UNDECODABLE.clone());
+    metrics.register(&SERVER_CLOSED, CLOSED.clone());
+}
+
+/// Counts what a limit of a server ended.
+pub(crate) fn closed(server: &'static str, reason: &'static str) {
+    CLOSED.get_or_create(&Closed { reason, server }).inc();
 }
 
 /// Counts a request to `host` (`name:port`); `code` is absent when no answer came.

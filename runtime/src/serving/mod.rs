@@ -2,27 +2,33 @@
 
 mod authorize;
 mod drift;
+mod kind;
 mod openshift;
 mod profile;
+#[cfg(test)]
+mod tests;
 mod tls;
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+use std::sync::Arc;
 
-use axum::Router;
-use axum::extract::State;
+use axum::extract::{ConnectInfo, State};
 use axum::http::header;
 use axum::middleware;
 use axum::routing::get;
-use axum_server::Handle;
-use axum_server::tls_rustls::RustlsConfig;
+use axum::{Extension, Router};
+use reeve_serving::{Limits, Listener, Peer};
+use rustls::ServerConfig;
 use tokio_util::sync::CancellationToken;
+use tower::Layer as _;
 
 use crate::flags::{ListenAddress, TlsArgs};
-use crate::metrics::{CONTENT_TYPE, Metrics};
+use crate::metrics::{self, CONTENT_TYPE, Metrics};
 use crate::probes::Probes;
 use crate::supervisor::Supervisor;
 use authorize::Authorizer;
+use kind::ServerKind;
 
 pub use authorize::{METRICS_AUTHORIZATIONS, ReviewClients};
 pub use openshift::{Settled, openshift_tls_settings};
@@ -81,12 +87,14 @@ pub struct Server {
     listener: TcpListener,
     address: SocketAddr,
     router: Router,
-    tls: Option<RustlsConfig>,
+    tls: Option<Arc<ServerConfig>>,
+    kind: ServerKind,
+    limits: Limits,
 }
 
 /// The health server; `None` if it is disabled.
 pub fn probes(at: ListenAddress, probes: Probes) -> Result<Option<Server>, ServeError> {
-    at.0.map(|address| Server::bind(address, probes.router(), None))
+    at.0.map(|address| Server::bind(ServerKind::Health, address, probes.router()))
         .transpose()
 }
 
@@ -117,27 +125,38 @@ pub fn metrics_with_certificate(
         router = router.layer(middleware::from_fn_with_state(authorizer, authorize::check));
         tls = Some(config);
     }
-    Server::bind(address, router, tls).map(Some)
+    let server = Server::bind(ServerKind::Metrics, address, router)?;
+    Ok(Some(Server { tls, ..server }))
 }
 
-/// A server of a component's own pages over HTTPS. `what` names it in messages; `certificate` is the folder of
-/// `tls.crt` and `tls.key`, which are read again when they change.
-pub fn https(
-    what: &'static str,
-    address: SocketAddr,
-    router: Router,
-    tls: &TlsArgs,
-    certificate: &Path,
-) -> Result<Server, ServeError> {
-    let tls = config(what, tls, certificate)?;
-    Server::bind(address, router, Some(tls))
+/// A server of a component's own pages over HTTPS.
+pub struct HttpsOptions<'a> {
+    /// The name in messages and metrics.
+    pub name: &'static str,
+    /// The address to listen on.
+    pub address: SocketAddr,
+    /// TLS settings.
+    pub tls: &'a TlsArgs,
+    /// The folder of `tls.crt` and `tls.key`, which are read again when they change.
+    pub certificate: &'a Path,
+}
+
+/// A server of a component's own pages over HTTPS.
+pub fn https(options: &HttpsOptions<'_>, router: Router) -> Result<Server, ServeError> {
+    let tls = config(options.name, options.tls, options.certificate)?;
+    let kind = ServerKind::Own(options.name);
+    let server = Server::bind(kind, options.address, router)?;
+    Ok(Server {
+        tls: Some(tls),
+        ..server
+    })
 }
 
 fn config(
     server: &'static str,
     tls: &TlsArgs,
     certificate: &Path,
-) -> Result<RustlsConfig, ServeError> {
+) -> Result<Arc<ServerConfig>, ServeError> {
     tls::config(tls, certificate).map_err(|source| ServeError::Tls { server, source })
 }
 
@@ -163,11 +182,7 @@ async fn page(State(metrics): State<Metrics>) -> ([(header::HeaderName, &'static
 }
 
 impl Server {
-    fn bind(
-        address: SocketAddr,
-        router: Router,
-        tls: Option<RustlsConfig>,
-    ) -> Result<Self, ServeError> {
+    fn bind(kind: ServerKind, address: SocketAddr, router: Router) -> Result<Self, ServeError> {
         let failed = |source| ServeError::Listen { address, source };
         let listener = TcpListener::bind(address).map_err(failed)?;
         listener.set_nonblocking(true).map_err(failed)?;
@@ -175,42 +190,24 @@ impl Server {
             listener,
             address,
             router,
-            tls,
+            tls: None,
+            kind,
+            limits: kind.limits(),
         })
     }
 
     /// Serves until `stop`.
     pub async fn run(self, stop: CancellationToken) -> Result<(), ServeError> {
         let address = self.address;
-        let failed = |source| ServeError::Serve { address, source };
-        let handle = Handle::new();
+        let listener = tokio::net::TcpListener::from_std(self.listener)
+            .map_err(|source| ServeError::Serve { address, source })?;
+        let (name, router) = (self.kind.name(), self.router);
         // The client's address limits its reviews.
-        let service = self
-            .router
-            .into_make_service_with_connect_info::<SocketAddr>();
-        let closer = handle.clone();
-        let close = async move {
-            stop.cancelled().await;
-            closer.graceful_shutdown(Some(std::time::Duration::from_secs(1)));
-            std::future::pending::<()>().await;
-        };
-        let serve = async move {
-            match self.tls {
-                Some(tls) => {
-                    let server = axum_server::from_tcp_rustls(self.listener, tls)?;
-                    server.handle(handle).serve(service).await
-                }
-                None => {
-                    axum_server::from_tcp(self.listener)?
-                        .handle(handle)
-                        .serve(service)
-                        .await
-                }
-            }
-        };
-        tokio::select! {
-            served = serve => served.map_err(failed),
-            () = close => Ok(()),
-        }
+        let service = move |peer: &Peer| Extension(ConnectInfo(peer.address)).layer(router.clone());
+        Listener::new(name, listener, self.tls, self.limits)
+            .reporting(move |because| metrics::closed(name, because.name()))
+            .serve(service, stop)
+            .await;
+        Ok(())
     }
 }

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use axum_server::tls_rustls::RustlsConfig;
 use parking_lot::Mutex;
 use rustls::crypto::{CryptoProvider, ring};
 use rustls::pki_types::pem::PemObject;
@@ -38,7 +37,7 @@ pub enum TlsError {
 }
 
 /// The settings of a server with `tls.crt` and `tls.key` in `directory`.
-pub(super) fn config(args: &TlsArgs, directory: &Path) -> Result<RustlsConfig, TlsError> {
+pub(super) fn config(args: &TlsArgs, directory: &Path) -> Result<Arc<ServerConfig>, TlsError> {
     let certificates = Certificates::load(directory)?;
     let provider = Arc::new(provider(args)?);
     let mut config = ServerConfig::builder_with_provider(provider)
@@ -46,7 +45,7 @@ pub(super) fn config(args: &TlsArgs, directory: &Path) -> Result<RustlsConfig, T
         .with_no_client_auth()
         .with_cert_resolver(Arc::new(certificates));
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-    Ok(RustlsConfig::from_config(Arc::new(config)))
+    Ok(Arc::new(config))
 }
 
 static TLS12_AND_LATER: &[&SupportedProtocolVersion] = &[&version::TLS13, &version::TLS12];
