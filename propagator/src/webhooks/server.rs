@@ -1,13 +1,13 @@
 //! The webhooks' HTTPS server.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::Bytes;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::body::{Bytes, HttpBody as _};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -15,7 +15,7 @@ use axum::routing::post;
 use reeve_api::{Policy, PolicySet};
 use reeve_runtime::flags::TlsArgs;
 use reeve_runtime::manager::ManagerError;
-use reeve_runtime::serving::{self, HttpsOptions};
+use reeve_runtime::serving::{self, Budget, HttpsOptions};
 use reeve_runtime::supervisor::Supervisor;
 use tokio::sync::Semaphore;
 
@@ -29,8 +29,10 @@ const POLICY_SET: &str = "/validate-policy-open-cluster-management-io-v1beta1-po
 /// The longest body of a review. It holds the old and the new object, each of which the API server limits to 3 MiB.
 const MAX_REVIEW_BYTES: usize = 7 << 20;
 
-/// How many requests are read at once: so many times [`MAX_REVIEW_BYTES`] is the most that their bodies take.
-const READ_AT_ONCE: usize = 32;
+/// The bytes of the bodies of all requests, and of those of one address. Clients are not authenticated: bodies that one
+/// declares and does not send must not delay the reviews of the API server.
+const ALL_BYTES: usize = 64 << 20;
+const BYTES_PER_ADDRESS: usize = 16 << 20;
 
 /// How many reviews are evaluated at once.
 const EVALUATED_AT_ONCE: usize = 2;
@@ -68,14 +70,14 @@ impl Webhooks<'_> {
 /// What the requests share.
 #[derive(Clone)]
 struct Places {
-    reading: Arc<Semaphore>,
+    bodies: Arc<Budget<IpAddr>>,
     evaluating: Arc<Semaphore>,
 }
 
 /// The two webhooks by their paths.
 pub fn router() -> Router {
     let places = Places {
-        reading: Arc::new(Semaphore::new(READ_AT_ONCE)),
+        bodies: Arc::new(Budget::new(ALL_BYTES, BYTES_PER_ADDRESS)),
         evaluating: Arc::new(Semaphore::new(EVALUATED_AT_ONCE)),
     };
     Router::new()
@@ -86,11 +88,15 @@ pub fn router() -> Router {
         .with_state(places)
 }
 
-/// Bounds the number of requests and the time of each.
+/// Bounds the bytes of all requests and the time of each.
 async fn limit(State(places): State<Places>, request: Request, next: Next) -> Response {
     let response = async {
-        // The semaphore is never closed.
-        let _place = places.reading.acquire().await;
+        let address = request.extensions().get::<ConnectInfo<SocketAddr>>();
+        let address = address.map_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED), |peer| peer.0.ip());
+        let declared = request.body().size_hint().upper();
+        let declared = declared.and_then(|bytes| usize::try_from(bytes).ok());
+        let bytes = declared.map_or(MAX_REVIEW_BYTES, |bytes| bytes.min(MAX_REVIEW_BYTES));
+        let _reservation = places.bodies.reserve(address, bytes).await;
         next.run(request).await
     };
     match tokio::time::timeout(TIMEOUT, response).await {
@@ -173,6 +179,30 @@ mod tests {
             assert_eq!(response.unwrap().status(), StatusCode::OK);
         }
         assert!(longest < Duration::from_secs(1), "{longest:?}");
+    }
+
+    fn from(address: [u8; 4], mut request: Request) -> Request {
+        let address = SocketAddr::from((address, 1));
+        request.extensions_mut().insert(ConnectInfo(address));
+        request
+    }
+
+    #[tokio::test]
+    async fn bodies_that_do_not_arrive_delay_no_review_from_another_address() {
+        let router = router();
+        let silent = (0..500).map(|_| {
+            let body = futures::stream::pending::<Result<Bytes, std::io::Error>>();
+            let request = Request::post(POLICY_SET).body(Body::from_stream(body));
+            router
+                .clone()
+                .oneshot(from([10, 0, 0, 66], request.unwrap()))
+        });
+        let silent = tokio::spawn(join_all(silent));
+        tokio::task::yield_now().await;
+        let review = from([10, 0, 0, 1], large_review(1));
+        let response = router.clone().oneshot(review).await.unwrap();
+        assert_eq!(response.status(), StatusCode::OK);
+        silent.abort();
     }
 
     #[tokio::test(start_paused = true)]

@@ -33,6 +33,7 @@ use kind::ServerKind;
 pub use authorize::{METRICS_AUTHORIZATIONS, ReviewClients};
 pub use openshift::{Settled, openshift_tls_settings};
 pub use profile::{TLS_PROFILE, tls_settings};
+pub use reeve_serving::Budget;
 pub use tls::TlsError;
 
 /// Where kubelet mounts the certificate of the secure metrics endpoint.
