@@ -27,7 +27,6 @@ pub(crate) struct AuditedRequest<'a> {
     pub(crate) user: &'a Identity,
     /// Of requests that are about objects.
     pub(crate) target: Option<&'a Target>,
-    pub(crate) body: &'a [u8],
 }
 
 /// A request that is being answered. It is complete when this is dropped: with the last line of a watch.
@@ -66,10 +65,9 @@ impl AuditLog {
             "requestReceivedTimestamp": now(),
         });
         if let Some(target) = asking.target {
-            let name = target.name.clone();
             event["objectRef"] = json!({
                 "resource": target.resource, "namespace": target.namespace,
-                "name": name.or_else(|| named(asking)),
+                "name": target.name,
                 "apiGroup": target.group, "apiVersion": target.version,
                 "subresource": target.subresource,
             });
@@ -91,6 +89,18 @@ impl AuditLog {
 }
 
 impl AuditEvent {
+    /// The body has been read. Creations have the name in it, not in the path.
+    pub(crate) fn set_body(&mut self, body: &[u8]) {
+        let reference = self.event.get("objectRef");
+        let unnamed = reference.is_some_and(|reference| reference.get("name").is_none());
+        if unnamed
+            && self.event["verb"] == "create"
+            && let Some(name) = named(body)
+        {
+            self.event["objectRef"]["name"] = name.into();
+        }
+    }
+
     /// The answer's code is known.
     pub(crate) fn set_code(&mut self, code: u16) {
         self.code = code;
@@ -115,12 +125,9 @@ impl Drop for AuditEvent {
     }
 }
 
-/// The name in the body of a request that has none in its path.
-fn named(asking: &AuditedRequest<'_>) -> Option<String> {
-    if asking.verb != "create" {
-        return None;
-    }
-    let body: Value = crate::json::parse(asking.body).ok()?;
+/// The name in the body of a request.
+fn named(body: &[u8]) -> Option<String> {
+    let body: Value = crate::json::parse(body).ok()?;
     let name = body.pointer("/metadata/name")?.as_str()?;
     Some(name.to_owned())
 }

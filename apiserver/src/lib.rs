@@ -56,6 +56,7 @@ pub use kubeconfig::{KubeconfigContext, kubeconfig};
 pub use listener::{ListenError, Listener};
 pub use meta::NoRandomness;
 pub use pki::{Authority, AuthorityError, Certificate};
+pub use request::content::BodyLimits;
 pub use server::Server;
 pub use service::Service;
-pub use state::Options;
+pub use state::{Options, ServerLimits};

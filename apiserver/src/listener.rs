@@ -3,22 +3,15 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use hyper_util::rt::{TokioExecutor, TokioIo};
-use hyper_util::server::conn::auto::Builder;
-use hyper_util::service::TowerToHyperService;
-use rustls::server::danger::ClientCertVerifier;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::task::{AbortHandle, JoinSet};
-use tokio_rustls::TlsAcceptor;
+use reeve_serving::Peer;
+use tokio::net::TcpListener;
+use tokio::task::AbortHandle;
+use tokio_util::sync::CancellationToken;
 
 use crate::pki::identity;
 use crate::pki::{Authority, AuthorityError};
 use crate::server::Server;
-
-/// The timeout of a TLS handshake.
-const HANDSHAKE: Duration = Duration::from_secs(10);
 
 /// Why nothing listens.
 #[derive(Debug, thiserror::Error)]
@@ -73,64 +66,21 @@ impl Server {
         let bind = |source| ListenError::Bind { address, source };
         let trusted = authority.client_verifier()?;
         let config = authority.server_config(Arc::clone(&trusted))?;
-        let acceptor = TlsAcceptor::from(Arc::new(config));
-        let listener = TcpListener::bind(address).await.map_err(bind)?;
-        let address = listener.local_addr().map_err(bind)?;
-        let task = tokio::spawn(accept(self.clone(), listener, acceptor, trusted));
+        let tcp = TcpListener::bind(address).await.map_err(bind)?;
+        let address = tcp.local_addr().map_err(bind)?;
+        let limits = self.state.options.limits.connections;
+        let listener =
+            reeve_serving::Listener::new("API server", tcp, Some(Arc::new(config)), limits);
+        let server = self.clone();
+        let service = move |peer: &Peer| {
+            let user = identity(&*trusted, &peer.certificates);
+            server.service_of(user)
+        };
+        // The listener ends with its task.
+        let task = tokio::spawn(listener.serve(service, CancellationToken::new()));
         Ok(Listener {
             address,
             task: task.abort_handle(),
         })
-    }
-}
-
-async fn accept(
-    server: Server,
-    listener: TcpListener,
-    acceptor: TlsAcceptor,
-    trusted: Arc<dyn ClientCertVerifier>,
-) {
-    // Ends with this task, and all connections with it.
-    let mut connections = JoinSet::new();
-    loop {
-        tokio::select! {
-            accepted = listener.accept() => match accepted {
-                Ok((stream, _)) => {
-                    let trusted = Arc::clone(&trusted);
-                    connections.spawn(attend(server.clone(), stream, acceptor.clone(), trusted));
-                }
-                // For example too many open files: open connections may end.
-                Err(error) => {
-                    tracing::warn!(%error, "cannot accept a connection");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                }
-            },
-            Some(_) = connections.join_next() => {}
-        }
-    }
-}
-
-async fn attend(
-    server: Server,
-    stream: TcpStream,
-    acceptor: TlsAcceptor,
-    trusted: Arc<dyn ClientCertVerifier>,
-) {
-    let _ = stream.set_nodelay(true);
-    let stream = match tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await {
-        Ok(Ok(stream)) => stream,
-        // A client that does not trust us, or talks something else.
-        Ok(Err(error)) => return tracing::debug!(%error, "TLS handshake failed"),
-        Err(_) => return tracing::debug!("TLS handshake timed out"),
-    };
-    let shown = stream.get_ref().1.peer_certificates();
-    let user = identity(&*trusted, shown.unwrap_or_default());
-    let service = TowerToHyperService::new(server.service_of(user));
-    let connection = Builder::new(TokioExecutor::new());
-    if let Err(error) = connection
-        .serve_connection_with_upgrades(TokioIo::new(stream), service)
-        .await
-    {
-        tracing::debug!(%error, "connection failed");
     }
 }

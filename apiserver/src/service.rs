@@ -8,9 +8,8 @@ use axum::body::Body;
 use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
-use http::header::{CONTENT_TYPE, USER_AGENT, WARNING};
-use http::{HeaderMap, HeaderValue, Method, Request, Response};
-use http_body_util::{BodyExt as _, Limited};
+use http::header::{CONTENT_TYPE, EXPECT, RETRY_AFTER, USER_AGENT, WARNING};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, Version};
 
 use crate::aggregation;
 use crate::audit::{AuditEvent, AuditedRequest};
@@ -25,6 +24,7 @@ use crate::meta::NoRandomness;
 use crate::operations::{Lines, ObjectRequest, Reply};
 use crate::request::Transport;
 use crate::request::accept::{self, Form, RowObject};
+use crate::request::content::{Content, discard};
 use crate::request::path::{Route, Target, route};
 use crate::request::query::Query;
 use crate::server::Server;
@@ -32,13 +32,16 @@ use crate::stack::LargeStack;
 use crate::state::State;
 use crate::status_error::StatusError;
 
-/// The largest body that is read.
-const LARGEST: usize = 3 << 20;
-
 /// A server for the client of one user: every request is this user's, unless it has a bearer token.
 #[derive(Clone)]
 pub struct Service {
     server: Server,
+    client: Client,
+}
+
+/// The client of a service.
+#[derive(Clone)]
+struct Client {
     /// None if the client has shown a credential that is not accepted.
     user: Option<Identity>,
     transport: Transport,
@@ -48,8 +51,11 @@ impl Server {
     /// The service of a client in this process.
     pub fn service(&self, user: Identity) -> Service {
         Service {
-            transport: Transport::InProcess,
-            ..self.service_of(Some(user))
+            server: self.clone(),
+            client: Client {
+                user: Some(user),
+                transport: Transport::InProcess,
+            },
         }
     }
 
@@ -57,8 +63,10 @@ impl Server {
     pub(crate) fn service_of(&self, user: Option<Identity>) -> Service {
         Service {
             server: self.clone(),
-            user,
-            transport: Transport::Remote,
+            client: Client {
+                user,
+                transport: Transport::Remote,
+            },
         }
     }
 }
@@ -77,72 +85,106 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let Self {
-            server,
-            user,
-            transport,
-        } = self.clone();
+        let Self { server, client } = self.clone();
         Box::pin(LargeStack::new(async move {
-            Ok(serve(server.state, (user, transport), request).await)
+            Ok(serve(server.state, client, request).await)
         }))
     }
 }
 
-async fn serve<B>(
-    state: Arc<State>,
-    (user, transport): (Option<Identity>, Transport),
-    request: Request<B>,
-) -> Response<Body>
+async fn serve<B>(state: Arc<State>, client: Client, request: Request<B>) -> Response<Body>
 where
     B: http_body::Body<Data = Bytes> + Send + 'static,
     B::Error: std::error::Error + Send + Sync + 'static,
 {
     let (parts, body) = request.into_parts();
+    let discards = client.transport == Transport::Remote
+        && parts.version != Version::HTTP_2
+        && !parts.headers.contains_key(EXPECT);
+    let mut body = Some(body);
+    let response = respond_to(state, client, parts, &mut body).await;
+    // A client of HTTP/1 reads the response when it has sent the request.
+    if let Some(body) = body.filter(|_| discards) {
+        discard(body).await;
+    }
+    response
+}
+
+/// Takes the body only when it is to be read.
+async fn respond_to<B>(
+    state: Arc<State>,
+    client: Client,
+    parts: http::request::Parts,
+    body: &mut Option<B>,
+) -> Response<Body>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
     let form = accept::form(&parts.headers).unwrap_or_default();
-    let body = if let Ok(body) = Limited::new(body, LARGEST).collect().await {
-        body.to_bytes()
-    } else {
-        let failure = StatusError {
-            code: 413,
-            reason: "RequestEntityTooLarge".into(),
-            message: format!("Request entity too large: limit is {LARGEST}"),
-            details: None,
-        };
-        return refused(form, &failure, &[]);
-    };
     let user = match authenticate(
         state.authorizer(),
         &state.tokens,
         &state.store,
         &parts.headers,
-        user,
+        client.user,
     ) {
         Ok(user) => user,
         Err(failure) => return refused(form, &failure, &[]),
     };
-    let question = HttpRequest {
+    let request = HttpRequest {
         state,
         user,
-        transport,
+        transport: client.transport,
         method: parts.method,
         path: parts.uri.path().to_owned(),
         uri: parts.uri.to_string(),
         query: Query::parse(parts.uri.query().unwrap_or_default()),
         headers: parts.headers,
-        body,
     };
-    let record = match question.record() {
+    let record = match request.record() {
         Ok(record) => record,
         Err(error) => return refused(form, &error.into(), &[]),
     };
-    let mut warnings = Vec::new();
-    let response = match question.answer(&mut warnings).await {
-        Ok(response) => response,
-        Err(failure) => refused(form, &failure, &warnings),
+    let mut exchange = Exchange {
+        body,
+        record,
+        warnings: Vec::new(),
     };
-    match record {
+    let response = match request.answer(&mut exchange).await {
+        Ok(response) => response,
+        Err(failure) => refused(form, &failure, &exchange.warnings),
+    };
+    match exchange.record {
         Some(record) => recorded(record, response),
         None => response,
+    }
+}
+
+/// What a request brings, and what it leaves besides its response.
+struct Exchange<'a, B> {
+    /// Absent once it has been read.
+    body: &'a mut Option<B>,
+    record: Option<AuditEvent>,
+    warnings: Vec<String>,
+}
+
+impl<B> Exchange<'_, B>
+where
+    B: http_body::Body<Data = Bytes> + Send + 'static,
+    B::Error: std::error::Error + Send + Sync + 'static,
+{
+    /// Reads the body of a request whose user may send it.
+    async fn read(&mut self, request: &HttpRequest) -> Result<Content, StatusError> {
+        let Some(body) = self.body.take() else {
+            return Ok(Content::default());
+        };
+        let (bodies, transport) = (&request.state.bodies, request.transport);
+        let content = bodies.read(body, &request.user, transport).await?;
+        if let Some(record) = &mut self.record {
+            record.set_body(&content.bytes);
+        }
+        Ok(content)
     }
 }
 
@@ -171,7 +213,6 @@ struct HttpRequest {
     uri: String,
     query: Query,
     headers: HeaderMap,
-    body: Bytes,
 }
 
 /// Marks an answer without end.
@@ -200,14 +241,17 @@ impl HttpRequest {
                 .unwrap_or_default(),
             user: &self.user,
             target: target.as_ref(),
-            body: &self.body,
         });
         record.map(Some)
     }
 
-    async fn answer(self, warnings: &mut Vec<String>) -> Result<Response<Body>, StatusError> {
+    async fn answer<B>(self, exchange: &mut Exchange<'_, B>) -> Result<Response<Body>, StatusError>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: std::error::Error + Send + Sync + 'static,
+    {
         match route(&self.path) {
-            Route::Objects(target) => self.objects(target, warnings).await,
+            Route::Objects(target) => self.objects(target, exchange).await,
             other => {
                 self.check_path()?;
                 if let Route::Version(group, version) = &other
@@ -286,11 +330,15 @@ impl HttpRequest {
             .any(|group| group.name == *name)
     }
 
-    async fn objects(
+    async fn objects<B>(
         self,
         target: Target,
-        warnings: &mut Vec<String>,
-    ) -> Result<Response<Body>, StatusError> {
+        exchange: &mut Exchange<'_, B>,
+    ) -> Result<Response<Body>, StatusError>
+    where
+        B: http_body::Body<Data = Bytes> + Send + 'static,
+        B::Error: std::error::Error + Send + Sync + 'static,
+    {
         let kinds = self.state.kinds();
         let kind = kinds.find(&target.group, &target.version, &target.resource);
         let Some(kind) = kind.map(Arc::clone) else {
@@ -356,9 +404,15 @@ impl HttpRequest {
         let refused_with = Arc::default();
         // Refusals have these warnings, too.
         let custom = kind.custom.as_ref();
-        warnings.extend(custom.and_then(|custom| custom.deprecation.clone()));
+        let deprecation = custom.and_then(|custom| custom.deprecation.clone());
+        exchange.warnings.extend(deprecation);
         let built_in = crate::builtin::deprecation(&kind);
-        warnings.extend(built_in.map(str::to_owned));
+        exchange.warnings.extend(built_in.map(str::to_owned));
+        // Reads have no body: the server does not wait for one.
+        let content = match verb {
+            "get" | "list" | "watch" => Content::default(),
+            _ => exchange.read(&self).await?,
+        };
         let call = ObjectRequest {
             form,
             namespace: target.namespace,
@@ -377,13 +431,13 @@ impl HttpRequest {
             transport: self.transport,
             query: self.query,
         };
-        let performed = call.perform(verb, &self.body).await;
+        let performed = call.perform(verb, &content.bytes).await;
         let (call, reply) = performed.inspect_err(|_| {
             let taken = std::mem::take(&mut *refused_with.lock());
-            warnings.extend(taken);
+            exchange.warnings.extend(taken);
         })?;
-        warnings.extend_from_slice(&call.warnings);
-        Ok(replied(&call.kind, call.form, reply, warnings))
+        exchange.warnings.extend_from_slice(&call.warnings);
+        Ok(replied(&call.kind, call.form, reply, &exchange.warnings))
     }
 
     fn check_right(&self, target: &Target, verb: &str) -> Result<(), StatusError> {
@@ -458,7 +512,12 @@ fn streamed(lines: Lines, warnings: &[String]) -> Response<Body> {
 
 fn refused(form: Form, failure: &StatusError, warnings: &[String]) -> Response<Body> {
     let (media, bytes) = encode::encoded(form, Bytes::from(failure.status().to_string()));
-    respond(failure.code, media, bytes, warnings)
+    let mut response = respond(failure.code, media, bytes, warnings);
+    if failure.code == 429 {
+        let seconds = HeaderValue::from_static("1");
+        response.headers_mut().insert(RETRY_AFTER, seconds);
+    }
+    response
 }
 
 fn no_page() -> Response<Body> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
+use reeve_serving::Limits;
 
 use crate::admission::{AdmissionPlugin, InProcessWebhook, Policies, Webhooks};
 use crate::audit::AuditLog;
@@ -11,6 +12,7 @@ use crate::fault_injection::Faults;
 use crate::kinds::{Kind, KindRegistry, Kinds};
 use crate::pki::Authority;
 use crate::queue::{GracePeriods, WorkItem, WorkQueue};
+use crate::request::content::{BodyLimits, BodyReader};
 use crate::stack;
 use crate::store::Store;
 
@@ -27,8 +29,32 @@ pub struct Options {
     pub signer: Option<Arc<Authority>>,
     /// Whether requests are authorized by RBAC. Otherwise every user may do everything.
     pub rbac: bool,
+    /// The limits of clients over sockets.
+    pub limits: ServerLimits,
     /// Webhooks that configurations of webhooks reach in this process.
     pub webhooks: Vec<InProcessWebhook>,
+}
+
+/// The limits of clients that reach a server over a socket.
+#[derive(Clone, Copy, Debug)]
+pub struct ServerLimits {
+    /// The limits of connections.
+    pub connections: Limits,
+    /// The limits of bodies; the largest body is the same for clients in this process.
+    pub bodies: BodyLimits,
+}
+
+impl Default for ServerLimits {
+    fn default() -> Self {
+        Self {
+            connections: Limits {
+                // A controller has one for each of its watches.
+                connections: 1_000,
+                ..Limits::default()
+            },
+            bodies: BodyLimits::default(),
+        }
+    }
 }
 
 pub(crate) struct State {
@@ -41,6 +67,7 @@ pub(crate) struct State {
     pub(crate) webhooks: Webhooks,
     pub(crate) grace_periods: GracePeriods,
     pub(crate) queue: WorkQueue,
+    pub(crate) bodies: BodyReader,
     allocations: Mutex<()>,
 }
 
@@ -50,6 +77,7 @@ impl State {
         Self {
             store,
             kinds: KindRegistry::new(),
+            bodies: BodyReader::new(options.limits.bodies),
             options,
             tokens,
             faults: Faults::default(),

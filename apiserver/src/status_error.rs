@@ -323,6 +323,26 @@ impl StatusError {
         Self::invalid(&GroupResource::new("meta.k8s.io", kind), "", errors)
     }
 
+    /// 413: the body is larger than this.
+    pub fn too_large(limit: usize) -> Self {
+        let message = format!("Request entity too large: limit is {limit}");
+        Self::of(413, "RequestEntityTooLarge", message)
+    }
+
+    /// 429: other requests have all the memory for bodies.
+    pub fn too_many_requests() -> Self {
+        let message = "Too many requests, please try again later.";
+        let mut failure = Self::of(429, "TooManyRequests", message);
+        failure.details = Some(json!({ "retryAfterSeconds": 1 }));
+        failure
+    }
+
+    /// 504: the body did not arrive in time.
+    pub fn slow_body() -> Self {
+        let message = "Timeout: the body of the request did not arrive in time";
+        Self::of(504, "Timeout", message)
+    }
+
     /// 415.
     pub fn unsupported_media_type(message: impl Into<String>) -> Self {
         Self::of(415, "UnsupportedMediaType", message)

@@ -1,6 +1,7 @@
 //! Parts of a request: its path, its query, and the form of response that it accepts.
 
 pub mod accept;
+pub mod content;
 pub mod path;
 pub mod query;
 pub mod selectors;
