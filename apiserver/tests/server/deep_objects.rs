@@ -82,7 +82,7 @@ async fn watch_brings(client: &Client, raw: &str) -> AdmissionOutcome {
     let mut body = client.send(request).await?.into_body();
     let mut read = String::new();
     while !read.contains(raw) {
-        let frame = tokio::time::timeout(Duration::from_secs(120), body.frame()).await?;
+        let frame = tokio::time::timeout(Duration::from_mins(2), body.frame()).await?;
         let frame = frame.ok_or("the watch has ended")??;
         // A line is sent whole.
         let data = frame.into_data().map_err(|_| "no data")?;
