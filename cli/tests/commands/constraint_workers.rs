@@ -24,7 +24,7 @@ fn workers(limits: WorkerLimits) -> Arc<Workers> {
     ))
 }
 
-fn client() -> Client {
+pub(crate) fn client() -> Client {
     client_of(&workers(WorkerLimits::default()))
 }
 
@@ -32,7 +32,7 @@ fn client_of(workers: &Arc<Workers>) -> Client {
     Client::with_evaluator(workers.evaluator(Options::default()))
 }
 
-fn template(kind: &str, target: Value) -> ConstraintTemplate {
+pub(crate) fn template(kind: &str, target: Value) -> ConstraintTemplate {
     let mut target = target;
     target["target"] = json!("admission.k8s.gatekeeper.sh");
     let object = json!({
@@ -51,25 +51,25 @@ fn template(kind: &str, target: Value) -> ConstraintTemplate {
     ConstraintTemplate::parse(&object).unwrap()
 }
 
-fn rego(kind: &str, source: &str) -> ConstraintTemplate {
+pub(crate) fn rego(kind: &str, source: &str) -> ConstraintTemplate {
     template(kind, json!({"rego": source}))
 }
 
-fn constraint(kind: &str) -> Value {
+pub(crate) fn constraint(kind: &str) -> Value {
     json!({
         "apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": kind,
         "metadata": {"name": "one"}, "spec": {},
     })
 }
 
-fn review(client: &Client, name: &str) -> Vec<Violation> {
+pub(crate) fn review(client: &Client, name: &str) -> Vec<Violation> {
     let pod = json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "namespace": "a"},
     });
     client.review(&Review::of_object(pod).unwrap(), EnforcementPoint::Audit)
 }
 
-const HONEST: &str = "package honest
+pub(crate) const HONEST: &str = "package honest
 violation[{\"msg\": msg, \"details\": {\"name\": name}}] {
     name := input.review.object.metadata.name
     msg := sprintf(\"%v is forbidden\", [name])

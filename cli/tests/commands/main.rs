@@ -10,6 +10,7 @@ mod doctor;
 mod dryrun;
 mod explain;
 mod formats;
+mod hostile_templates;
 mod lint;
 mod persistence;
 mod resolve;
