@@ -172,12 +172,9 @@ fn evaluate(audit: &Audit, review: &Review, is_cancelled: &AtomicBool) -> Result
     };
     let mut violations = matching.evaluate(review, || is_cancelled.load(Ordering::Relaxed));
     // Who changes a Secret may have no right to read it.
-    let objects = [review.new_object(), review.old_object()];
-    let mut secrets = audit.secrets.lock().values();
-    for object in objects.into_iter().flatten() {
-        secrets = secrets.union(&redaction::values_of(object));
-    }
-    redaction::redact(&secrets, &mut violations);
+    let reviewed = [review.new_object(), review.old_object()];
+    let secrets = audit.secrets.lock().values();
+    redaction::redact(&secrets, reviewed.into_iter().flatten(), &mut violations);
     audit.report_quarantines(&violations);
     decide(violations)
 }

@@ -127,18 +127,18 @@ impl Effect {
             let made = self.expansion.expand(&object);
             made.map_err(|error| error.to_string())?
         };
-        let review = |object: Value, source: Source| -> Result<Vec<Violation>, String> {
+        let review = |object: Value, source: Source| -> Result<Review, String> {
             let review = Review::of_object(object).map_err(|error| error.to_string())?;
-            let review = review.with_source(source);
-            Ok(matching(&review).evaluate(&review, || false))
+            Ok(review.with_source(source))
         };
-        let secrets = secrets.union(&redaction::values_of(&object));
-        let mut violations = review(object, Source::Original)?;
+        let evaluate = |review: &Review| matching(review).evaluate(review, || false);
+        let original = review(object, Source::Original)?;
+        let mut violations = evaluate(&original);
         for resultant in made {
-            let found = review(resultant.object.clone(), Source::Generated)?;
+            let found = evaluate(&review(resultant.object.clone(), Source::Generated)?);
             violations.extend(resultant.attribute(found));
         }
-        redaction::redact(&secrets, &mut violations);
+        redaction::redact(secrets, [original.object()], &mut violations);
         Ok(violations)
     }
 }

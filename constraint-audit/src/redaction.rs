@@ -44,12 +44,12 @@ impl InventorySecrets {
 }
 
 /// Whether an object is a Secret.
-pub(crate) fn is_secret(object: &Value) -> bool {
+fn is_secret(object: &Value) -> bool {
     object["apiVersion"] == "v1" && object["kind"] == "Secret"
 }
 
 /// The values that violations by an object must not show: its own if it is a Secret.
-pub(crate) fn values_of(object: &Value) -> Secrets {
+fn values_of(object: &Value) -> Secrets {
     if !is_secret(object) {
         return Secrets::default();
     }
@@ -59,8 +59,19 @@ pub(crate) fn values_of(object: &Value) -> Secrets {
     values.collect()
 }
 
-/// Replaces the values in the messages of violations. Their details are not published.
-pub(crate) fn redact(secrets: &Secrets, violations: &mut [Violation]) {
+/// Replaces values in the messages of violations: those of the inventory, and those of the reviewed objects. Details are not
+/// published.
+pub(crate) fn redact<'a>(
+    inventory: &Secrets,
+    reviewed: impl IntoIterator<Item = &'a Value>,
+    violations: &mut [Violation],
+) {
+    // Most objects comply: their values are not decoded.
+    if violations.is_empty() {
+        return;
+    }
+    let union = |all: Secrets, object| all.union(&values_of(object));
+    let secrets = reviewed.into_iter().fold(inventory.clone(), union);
     for violation in violations {
         violation.message = secrets.redact(&violation.message);
     }
