@@ -1,6 +1,7 @@
 //! Conditions in the way `metav1.Condition` has them.
 
 use jiff::Timestamp;
+use kube::api::DynamicObject;
 use serde_json::{Value, json};
 
 /// A condition of an object.
@@ -60,6 +61,13 @@ impl<'a> Condition<'a> {
 /// Whether the condition of this type is `True`.
 pub(super) fn is_true(conditions: &Value, kind: &str) -> bool {
     find(conditions, kind).is_some_and(|condition| condition["status"] == "True")
+}
+
+/// Whether the condition of this type is `True` for the present generation of an object.
+pub fn is_current(object: &DynamicObject, kind: &str) -> bool {
+    let conditions = &object.data["status"]["conditions"];
+    let generation = find(conditions, kind).and_then(|one| one["observedGeneration"].as_i64());
+    is_true(conditions, kind) && generation == object.metadata.generation
 }
 
 pub(super) fn find<'a>(conditions: &'a Value, kind: &str) -> Option<&'a Value> {

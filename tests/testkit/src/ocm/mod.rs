@@ -45,6 +45,7 @@ mod write;
 
 pub use addon_manager::AddonManager;
 pub use agents::{ClusterPlanes, KlusterletOptions, WorkAgentKind};
+pub use condition::is_current;
 pub use klusterlet::Klusterlet;
 pub(crate) use ocm_work_agent::work_agent;
 pub use spec_hash::spec_hash;

@@ -6,7 +6,7 @@ use kube::ResourceExt as _;
 use kube::api::DynamicObject;
 use serde_json::Value;
 
-use super::condition::{self, Condition};
+use super::condition::{Condition, is_current};
 use super::configuration::Reference;
 use super::mirror::Mirror;
 use super::names::{ADDON_LABEL, ADDON_NAMESPACE_LABEL, CONFIG_HASHES};
@@ -61,7 +61,7 @@ pub(super) fn of(works: &[Arc<DynamicObject>], references: &[Reference]) -> Stat
     }
     let done = works
         .iter()
-        .all(|work| settled(work, "Applied") && settled(work, "Available"));
+        .all(|work| is_current(work, "Applied") && is_current(work, "Available"));
     if done {
         State::Completed
     } else {
@@ -77,12 +77,4 @@ fn carries(work: &DynamicObject, references: &[Reference]) -> bool {
     references
         .iter()
         .all(|reference| hashes[reference.key()] == reference.hash())
-}
-
-/// True of the work as it is now.
-fn settled(work: &DynamicObject, kind: &str) -> bool {
-    let conditions = &work.data["status"]["conditions"];
-    let generation = condition::find(conditions, kind)
-        .and_then(|condition| condition["observedGeneration"].as_i64());
-    condition::is_true(conditions, kind) && generation == work.metadata.generation
 }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt;
+use reeve_testkit::ocm::is_current;
 use reeve_testkit::{Object, Plane, SOON, eventually};
 use serde_json::{Value, json};
 
@@ -288,17 +289,8 @@ impl<'a> AddOn<'a> {
         eventually(format!("the work {name} is applied"), SOON, || async {
             let work = self.site.hub.get(WORK.0, WORK.1, namespace, &name).await?;
             let work = work.context("absent")?;
-            let conditions = work.data["status"]["conditions"]
-                .as_array()
-                .cloned()
-                .unwrap_or_default();
-            let generation = work.metadata.generation;
-            let applied = conditions.iter().any(|condition| {
-                condition["type"] == "Applied"
-                    && condition["status"] == "True"
-                    && condition["observedGeneration"].as_i64() == generation
-            });
-            ensure!(applied, "{conditions:?}");
+            let conditions = &work.data["status"]["conditions"];
+            ensure!(is_current(&work, "Applied"), "{conditions}");
             Ok(work)
         })
         .await

@@ -7,6 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use kube::ResourceExt as _;
 use kube::api::{Api, PostParams};
+use reeve_testkit::ocm::is_current;
 use reeve_testkit::{Object, Plane, SOON, eventually, parse};
 use serde_json::{Value, json};
 
@@ -239,18 +240,8 @@ async fn applied(hub: &Plane, name: &str) -> Result<()> {
     eventually(format!("{name} is applied"), LATER, || async {
         let work = hub.get(WORK.0, WORK.1, Some("c1"), name).await?;
         let work = work.context("it is not there")?;
-        let generation = work.metadata.generation;
-        let conditions = work.data["status"]["conditions"].clone();
-        let is_applied = conditions
-            .as_array()
-            .into_iter()
-            .flatten()
-            .any(|condition| {
-                condition["type"] == "Applied"
-                    && condition["status"] == "True"
-                    && condition["observedGeneration"].as_i64() == generation
-            });
-        ensure!(is_applied, "{conditions}");
+        let conditions = &work.data["status"]["conditions"];
+        ensure!(is_current(&work, "Applied"), "{conditions}");
         Ok(())
     })
     .await

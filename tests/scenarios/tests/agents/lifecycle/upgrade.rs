@@ -10,6 +10,7 @@ use k8s_openapi::api::certificates::v1::{
 use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, PostParams};
 use reeve_scenarios::record::Recorder;
+use reeve_testkit::ocm::is_current;
 use reeve_testkit::{Object, Plane, SOON, eventually, parse};
 use serde_json::{Value, json};
 
@@ -284,17 +285,7 @@ async fn taken_over(hub: &Plane, addon: &str) -> Result<()> {
             "its owners are {owners:?}"
         );
         let conditions = &work.data["status"]["conditions"];
-        let generation = work.metadata.generation;
-        let is_applied = conditions
-            .as_array()
-            .into_iter()
-            .flatten()
-            .any(|condition| {
-                condition["type"] == "Applied"
-                    && condition["status"] == "True"
-                    && condition["observedGeneration"].as_i64() == generation
-            });
-        ensure!(is_applied, "{conditions}");
+        ensure!(is_current(&work, "Applied"), "{conditions}");
         Ok(())
     })
     .await
