@@ -55,6 +55,28 @@ pub(crate) fn rego(kind: &str, source: &str) -> ConstraintTemplate {
     template(kind, json!({"rego": source}))
 }
 
+/// The target of a CEL template with one validation, whose message is `m`.
+pub(crate) fn cel(variables: &[Value], expression: &str) -> Value {
+    let validations = json!([{"expression": expression, "message": "m"}]);
+    let source = json!({"variables": variables, "validations": validations});
+    json!({"code": [{"engine": "K8sNativeValidation", "source": source}]})
+}
+
+/// CEL variables: `v30` is a list of 2^30 leaves that takes 31 lists of memory, and `w30` an equal one.
+pub(crate) fn doubling_variables() -> Vec<Value> {
+    let levels = (0..=30_i32).flat_map(|level| {
+        ["v", "w"].map(|name| {
+            let before = format!("variables.{name}{}", level - 1);
+            let expression = match level {
+                0 => "[object.metadata.name]".to_owned(),
+                _ => format!("[{before}, {before}]"),
+            };
+            json!({"name": format!("{name}{level}"), "expression": expression})
+        })
+    });
+    levels.collect()
+}
+
 pub(crate) fn constraint(kind: &str) -> Value {
     json!({
         "apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": kind,
@@ -76,7 +98,7 @@ violation[{\"msg\": msg, \"details\": {\"name\": name}}] {
 }";
 
 /// `s45` is a tree of 2^45 leaves that takes 46 lists of memory, and `t45` an equal one.
-fn doubled() -> String {
+pub(crate) fn doubled() -> String {
     let of = |name: &str| {
         let rules = (1..=45).map(|number| {
             let before = number - 1;
@@ -257,23 +279,7 @@ fn gk_136_memory_is_bounded() {
 
 #[test]
 fn gk_136_cel_has_a_time_limit() {
-    let mut variables = vec![json!({"name": "v0", "expression": "[1, 2]"})];
-    variables.extend((1..30).map(|number| {
-        let before = number - 1;
-        let expression = format!("[variables.v{before}, variables.v{before}]");
-        json!({"name": format!("v{number}"), "expression": expression})
-    }));
-    variables.push(json!({"name": "w0", "expression": "[1, 2]"}));
-    variables.extend((1..30).map(|number| {
-        let before = number - 1;
-        let expression = format!("[variables.w{before}, variables.w{before}]");
-        json!({"name": format!("w{number}"), "expression": expression})
-    }));
-    let source = json!({
-        "variables": variables,
-        "validations": [{"expression": "variables.v29 != variables.w29", "message": "m"}],
-    });
-    let code = json!({"code": [{"engine": "K8sNativeValidation", "source": source}]});
+    let code = cel(&doubling_variables(), "variables.v30 != variables.w30");
     let violation = beside_honest(template("Hostile", code));
     assert!(
         violation.cause == Cause::Quarantine || violation.message.contains("cost"),
@@ -318,9 +324,7 @@ fn gk_136_memory_of_the_first_compilation_is_bounded() {
 
 #[test]
 fn gk_136_new_processes_have_the_memory_to_compile() {
-    let source =
-        json!({"validations": [{"expression": "object.metadata.name == 'x'", "message": "m"}]});
-    let code = json!({"code": [{"engine": "K8sNativeValidation", "source": source}]});
+    let code = cel(&[], "object.metadata.name == 'x'");
     // What a process has mapped when its memory is limited must not depend on which of its threads is faster.
     for _ in 0..40 {
         let mut client = client();

@@ -3,21 +3,23 @@
 use std::time::{Duration, Instant};
 
 use reeve_gatekeeper::client::Cause;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use crate::constraint_workers::{HONEST, client, constraint, rego, review, template};
+use crate::constraint_workers::{
+    HONEST, cel, client, constraint, doubled, doubling_variables, rego, review, template,
+};
 
-/// The rule bodies of Rego templates. `s40` and `t40` are lists of 2^40 leaves that share their parts.
+/// The rule bodies of Rego templates. `s45` and `t45` are lists of 2^45 leaves that share their parts.
 const RULES: &[&str] = &[
-    "s40 == t40; msg := \"\"",
-    "count({s40, t40}) == 3; msg := \"\"",
-    "object.subset({\"a\": s40}, {\"a\": t40}); msg := \"\"",
-    "walk(s40, [_, value]); value == \"no\"; msg := \"\"",
-    "json.patch(s40, [{\"op\": \"add\", \"path\": \"/0/0\", \"value\": s40}]) == 1; msg := \"\"",
-    "msg := json.marshal(s40)",
-    "msg := yaml.marshal(s40)",
-    "msg := sprintf(\"%v\", [s40])",
-    "msg := base64.encode(json.marshal(s40))",
+    "s45 == t45; msg := \"\"",
+    "count({s45, t45}) == 3; msg := \"\"",
+    "object.subset({\"a\": s45}, {\"a\": t45}); msg := \"\"",
+    "walk(s45, [_, value]); value == \"no\"; msg := \"\"",
+    "json.patch(s45, [{\"op\": \"add\", \"path\": \"/0/0\", \"value\": s45}]) == 1; msg := \"\"",
+    "msg := json.marshal(s45)",
+    "msg := yaml.marshal(s45)",
+    "msg := sprintf(\"%v\", [s45])",
+    "msg := base64.encode(json.marshal(s45))",
     "count(numbers.range(1, 1000000000000)) == 0; msg := \"\"",
     "r := numbers.range(1, 10000); count([1 | r[_] > 0; r[_] > 0]) == 0; msg := \"\"",
     "msg := sprintf(\"%v\", [numbers.range(1, 10000000)[_]])",
@@ -48,41 +50,18 @@ const EXPRESSIONS: &[&str] = &[
     "quantity('1e' + '9'.replace('9', '999999999')).isGreaterThan(quantity('1'))",
 ];
 
-/// Lists of which each has the one before twice.
-fn doubled(name: &str, levels: usize) -> String {
-    let rules = (1..=levels).map(|level| {
-        let before = level - 1;
-        format!("{name}{level} := [{name}{before}, {name}{before}]\n")
-    });
-    format!("{name}0 := [1]\n{}", rules.collect::<String>())
-}
-
 fn source(rule: &str) -> String {
-    let (s, t) = (doubled("s", 40), doubled("t", 40));
-    format!("package hostile\n{s}{t}violation[{{\"msg\": msg}}] {{\n    {rule}\n}}")
-}
-
-fn code(expression: &str) -> Value {
-    let variables = (0..=30_i32).flat_map(|level| {
-        ["v", "w"].map(|name| {
-            let before = format!("variables.{name}{}", level - 1);
-            let expression = match level {
-                0 => "[object.metadata.name]".to_owned(),
-                _ => format!("[{before}, {before}]"),
-            };
-            json!({"name": format!("{name}{level}"), "expression": expression})
-        })
-    });
-    let validations = json!([{"expression": expression, "message": "m"}]);
-    let source = json!({"variables": variables.collect::<Vec<_>>(), "validations": validations});
-    json!({"code": [{"engine": "K8sNativeValidation", "source": source}]})
+    let doubled = doubled();
+    format!("package hostile\n{doubled}\nviolation[{{\"msg\": msg}}] {{\n    {rule}\n}}")
 }
 
 #[test]
 fn gk_136_no_hostile_template_hides_an_honest_violation() {
     let mut client = client();
     let rules = RULES.iter().map(|rule| json!({"rego": source(rule)}));
-    let hostile = rules.chain(EXPRESSIONS.iter().map(|one| code(one)));
+    let variables = doubling_variables();
+    let expressions = EXPRESSIONS.iter().map(|one| cel(&variables, one));
+    let hostile = rules.chain(expressions);
     let begin = Instant::now();
     let mut refused = Vec::new();
     for (number, target) in hostile.enumerate() {

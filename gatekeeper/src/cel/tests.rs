@@ -84,6 +84,25 @@ fn doubling_variables_are_stopped() {
     );
 }
 
+/// Evaluates each of the expressions with these variables: all of them cost too much, and that is known soon.
+fn all_cost_too_much(variables: &[Json], object: &Json, expressions: &[&str]) {
+    let begun = Instant::now();
+    for expression in expressions {
+        let source = json!({
+            "variables": variables,
+            "validations": [{"expression": expression, "message": "not so"}],
+        });
+        let found = messages(&source, object);
+        let end = "operation cancelled: actual cost limit exceeded";
+        assert!(
+            found.len() == 1 && found[0].ends_with(end),
+            "{expression}: {found:?}"
+        );
+    }
+    // The exponential ones do not end in the life of the machine.
+    assert!(begun.elapsed() < Duration::from_mins(1));
+}
+
 /// Two variables of 2^30 parts each, `variables.v30` and `variables.w30`, whose lists share their elements.
 fn doubling_lists() -> Vec<Json> {
     let levels = (0..=30).flat_map(|level: i32| {
@@ -102,8 +121,7 @@ fn doubling_lists() -> Vec<Json> {
 #[test]
 fn shared_parts_are_charged_as_often_as_they_are_reached() {
     let object = json!({"text": "a".repeat(2_000)});
-    let begun = Instant::now();
-    for expression in [
+    let expressions = [
         "variables.v30 == variables.w30",
         "variables.v30 != variables.w30",
         "variables.v30 in [variables.w30]",
@@ -118,46 +136,23 @@ fn shared_parts_are_charged_as_often_as_they_are_reached() {
         "lists.range(200000).map(a, object.text).join().size() == 0",
         "lists.range(200000).map(a, object.text).sort().size() == 0",
         "lists.range(200000).map(a, a).sortBy(a, object.text).size() == 0",
-    ] {
-        let source = json!({
-            "variables": doubling_lists(),
-            "validations": [{"expression": expression, "message": "not so"}],
-        });
-        let found = messages(&source, &object);
-        let end = "operation cancelled: actual cost limit exceeded";
-        assert!(
-            found.len() == 1 && found[0].ends_with(end),
-            "{expression}: {found:?}"
-        );
-    }
-    // The exponential ones do not end in the life of the machine.
-    assert!(begun.elapsed() < Duration::from_mins(1));
+    ];
+    all_cost_too_much(&doubling_lists(), &object, &expressions);
 }
 
 #[test]
 fn steps_that_are_not_run_and_searched_keys_are_charged() {
-    let begun = Instant::now();
-    for expression in [
+    let expressions = [
         "lists.range(500000).all(a, variables.numbers.exists(b, true))",
         "lists.range(5000).transformMap(i, a, a).transformMapEntry(i, a, variables.map).size() == 0",
         "variables.numbers.all(a, variables.map[a % 5000] >= 0)",
         "variables.map == variables.map",
-    ] {
-        let source = json!({
-            "variables": [
-                {"name": "numbers", "expression": "lists.range(500000)"},
-                {"name": "map", "expression": "lists.range(5000).transformMap(i, a, a)"},
-            ],
-            "validations": [{"expression": expression, "message": "not so"}],
-        });
-        let found = messages(&source, &json!({}));
-        let end = "operation cancelled: actual cost limit exceeded";
-        assert!(
-            found.len() == 1 && found[0].ends_with(end),
-            "{expression}: {found:?}"
-        );
-    }
-    assert!(begun.elapsed() < Duration::from_mins(1));
+    ];
+    let variables = [
+        json!({"name": "numbers", "expression": "lists.range(500000)"}),
+        json!({"name": "map", "expression": "lists.range(5000).transformMap(i, a, a)"}),
+    ];
+    all_cost_too_much(&variables, &json!({}), &expressions);
 }
 
 #[test]
