@@ -1,4 +1,4 @@
-//! One worker process, from the side of who asks it.
+//! One worker process, from the side of the client.
 
 use std::collections::HashMap;
 use std::fmt;

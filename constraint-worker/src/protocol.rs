@@ -20,14 +20,14 @@ const STACK: usize = 8 << 20;
 /// Which client a request is about.
 pub(crate) type ClientId = u64;
 
-/// What a worker is asked.
+/// A request to a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Request<'a> {
     /// A client begins, or begins again without anything.
     Begin { client: ClientId, options: Options },
     /// A client has ended.
     End { client: ClientId },
-    /// Compile a template. The worker answers with [`Response::Loaded`].
+    /// Compile a template. The response is [`Response::Loaded`].
     Load {
         client: ClientId,
         template: Box<ConstraintTemplate>,
@@ -53,7 +53,7 @@ pub(crate) enum Request<'a> {
     },
     /// Remove an object from the inventory.
     RemoveObject { client: ClientId, key: InventoryKey },
-    /// Evaluate constraints. The worker answers with a [`Response::Evaluated`] for each, in their order.
+    /// Evaluate constraints. The responses are a [`Response::Evaluated`] for each, in their order.
     Evaluate {
         client: ClientId,
         review: Box<ReviewParts<'a>>,
@@ -61,7 +61,7 @@ pub(crate) enum Request<'a> {
     },
 }
 
-/// What a worker answers.
+/// A response of a worker.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) enum Response {
     /// Of [`Request::Load`].

@@ -109,7 +109,7 @@ impl Remote {
         Ok(())
     }
 
-    /// Tells a process of a change.
+    /// Sends a change to a process.
     fn send_change(
         &self,
         process: &mut Process,

@@ -45,7 +45,7 @@ impl Violation {
     }
 }
 
-/// So many constraints are evaluated together, before it is asked again whether that is cancelled.
+/// How many constraints are evaluated between two checks of the cancellation.
 const BATCH: usize = 32;
 
 /// Holds templates and constraints, and reviews objects. Reviews need only a shared reference.

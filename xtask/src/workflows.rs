@@ -14,7 +14,7 @@ const UNSAFE_TRIGGERS: [&str; 2] = ["pull_request_target", "workflow_run"];
 /// What code of the repository or of its dependencies is run by.
 const BUILDERS: &str =
     r"\b(cargo|rustup|go|make|just|npm|pip|python3?|helm|docker|podman|xtask)\b|\./|\.ci/";
-/// Expressions whose values are texts of whoever opens a pull request, or pushes a tag.
+/// Expressions whose values are texts of the user who opens a pull request, or pushes a tag.
 const FOREIGN_TEXTS: &str = r"\$\{\{[^}]*(github\.event\b|github\.head_ref|github\.ref_name)";
 const ADVISORIES: &str = ".ci/advisories";
 

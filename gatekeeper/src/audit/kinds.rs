@@ -15,7 +15,7 @@ pub struct ResourceKind {
 }
 
 impl ResourceKind {
-    /// Whether its objects change all the time, or only ask: it is audited, or put into an inventory, only where something names it.
+    /// Whether its objects change all the time, or are only requests: it is audited, or put into an inventory, only where something names it.
     pub fn is_noise(&self) -> bool {
         NOISE.contains(&(self.group.as_str(), self.kind.as_str()))
     }

@@ -5,7 +5,7 @@ use reeve_serving::Limits;
 /// A server of a process, which decides its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ServerKind {
-    /// `/healthz` and `/readyz`. The kubelet restarts a container that it cannot ask.
+    /// `/healthz` and `/readyz`. The kubelet restarts a container whose probes fail.
     Health,
     /// `/metrics`.
     Metrics,
