@@ -78,6 +78,7 @@ pub use net::{free_port, http_get};
 pub use objects::{FIELD_MANAGER, Objects};
 pub use olm::{OLM_NAMESPACE, Olm};
 pub use packaging::Packager;
+pub use pki::CertificateAuthority;
 pub use plane::{Plane, PlaneOptions, planes_are_embedded};
 pub use process::{Component, reeve_binary};
 pub use proxy::Proxy;

@@ -1,7 +1,8 @@
 //! The throw-away certificates of one plane.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fmt, fs};
 
 use anyhow::{Context, Result};
 use base64::Engine as _;
@@ -14,9 +15,35 @@ use rcgen::{
 /// The object identifier of `organizationName`.
 const ORGANIZATION: [u64; 4] = [2, 5, 4, 10];
 
+/// A certificate authority with a key of its own.
+#[derive(Clone)]
+pub struct CertificateAuthority(Arc<CertifiedIssuer<'static, KeyPair>>);
+
+impl fmt::Debug for CertificateAuthority {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Without the key.
+        formatter.write_str("CertificateAuthority")
+    }
+}
+
+impl CertificateAuthority {
+    /// Makes a new one.
+    pub fn generate() -> Result<Self> {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![
+            KeyUsagePurpose::KeyCertSign,
+            KeyUsagePurpose::DigitalSignature,
+        ];
+        params.distinguished_name = name("reeve-tests", &[]);
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+        Ok(Self(Arc::new(issuer)))
+    }
+}
+
 /// A certificate authority and the files that the control plane's flags name.
 pub(crate) struct Pki {
-    ca: CertifiedIssuer<'static, KeyPair>,
+    ca: Arc<CertifiedIssuer<'static, KeyPair>>,
     pub(crate) ca_cert: PathBuf,
     pub(crate) ca_key: PathBuf,
     pub(crate) server_cert: PathBuf,
@@ -26,17 +53,11 @@ pub(crate) struct Pki {
 }
 
 impl Pki {
-    /// Makes everything anew in `dir`.
-    pub(crate) fn create(dir: &Path) -> Result<Self> {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![
-            KeyUsagePurpose::KeyCertSign,
-            KeyUsagePurpose::DigitalSignature,
-        ];
-        params.distinguished_name = name("reeve-tests", &[]);
-        let ca = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
-
+    /// Makes the certificates of `authority` anew in `dir`.
+    pub(crate) fn create(
+        dir: &Path,
+        CertificateAuthority(ca): CertificateAuthority,
+    ) -> Result<Self> {
         let mut server = CertificateParams::new(["127.0.0.1".to_owned(), "localhost".to_owned()])?;
         server.distinguished_name = name("kube-apiserver", &[]);
         server.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];

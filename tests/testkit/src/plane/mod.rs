@@ -19,7 +19,7 @@ use crate::assets::{self, Assets};
 use crate::audit::AuditLog;
 use crate::child::Child;
 use crate::net::free_ports;
-use crate::pki::Pki;
+use crate::pki::{CertificateAuthority, Pki};
 use crate::{Objects, dump, evidence, install_crds, install_crds_without_rules};
 
 /// Names what planes are: `embedded`, or else real ones.
@@ -37,6 +37,9 @@ pub struct PlaneOptions {
     /// Work on Deployments, Jobs and their like, also on an embedded plane: there kube-controller-manager does only that. A
     /// real plane does it with all else.
     pub workloads: bool,
+    /// Who signs the plane's certificates: an authority of its own where none is given. Planes whose objects are compared
+    /// share one: each publishes it in a `ConfigMap` of every namespace, and the lengths of certificates differ.
+    pub authority: Option<CertificateAuthority>,
     /// How long each program may take to become ready.
     pub deadline: Duration,
 }
@@ -48,6 +51,7 @@ impl Default for PlaneOptions {
             audit: false,
             controller_manager: true,
             workloads: false,
+            authority: None,
             deadline: Duration::from_mins(2),
         }
     }
@@ -91,12 +95,16 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    fn make(name: &str) -> Result<Self> {
+    fn make(options: &PlaneOptions) -> Result<Self> {
         let dir = tempfile::Builder::new()
-            .prefix(&format!("reeve-{name}-"))
+            .prefix(&format!("reeve-{}-", options.name))
             .tempdir();
         let dir = dir.context("creating the folder of a plane")?;
-        let pki = Pki::create(dir.path()).context("creating certificates")?;
+        let authority = match &options.authority {
+            Some(shared) => shared.clone(),
+            None => CertificateAuthority::generate().context("creating the authority")?,
+        };
+        let pki = Pki::create(dir.path(), authority).context("creating certificates")?;
         let ports = free_ports()?;
         let [_, _, port, _] = ports;
         let server = format!("https://127.0.0.1:{port}");
@@ -165,7 +173,7 @@ impl Plane {
     }
 
     async fn attempt(options: &PlaneOptions) -> Result<Self> {
-        let site = Site::make(options.name)?;
+        let site = Site::make(options)?;
         let audit = options.audit.then(|| site.dir.path().join("audit.log"));
         let backend = if planes_are_embedded() {
             let embedded = Embedded::start(&site, audit.as_deref())?;

@@ -6,8 +6,9 @@ use kube::api::{DynamicObject, PostParams};
 use kube::{Api, ResourceExt as _};
 use reeve_scenarios::script::{CONSTRAINTS, TEMPLATES};
 use reeve_testkit::{
-    Component, GATEKEEPER_NAMESPACE, Gatekeeper, Plane, PlaneOptions, SOON, TEMPLATES_CRD,
-    eventually, free_port, gatekeeper_crds, gatekeeper_pod, install_crd, install_gatekeeper_crds,
+    CertificateAuthority, Component, GATEKEEPER_NAMESPACE, Gatekeeper, Plane, PlaneOptions, SOON,
+    TEMPLATES_CRD, eventually, free_port, gatekeeper_crds, gatekeeper_pod, install_crd,
+    install_gatekeeper_crds,
 };
 use serde_json::{Value, json};
 
@@ -34,8 +35,8 @@ enum Auditor {
 
 impl Audited {
     /// A cluster with the real Gatekeeper.
-    pub(crate) async fn by_gatekeeper() -> Result<Self> {
-        let plane = plane("theirs").await?;
+    pub(crate) async fn by_gatekeeper(authority: CertificateAuthority) -> Result<Self> {
+        let plane = plane("theirs", authority).await?;
         install_gatekeeper_crds(plane.objects()).await?;
         let process = Gatekeeper::start_audit(&plane).await?;
         let auditor = Auditor::Gatekeeper { _process: process };
@@ -46,8 +47,8 @@ impl Audited {
     }
 
     /// A cluster with Gatekeeper's CRDs but that of templates, which the audit installs, and the audit.
-    pub(crate) async fn by_reeve() -> Result<Self> {
-        let plane = plane("ours").await?;
+    pub(crate) async fn by_reeve(authority: CertificateAuthority) -> Result<Self> {
+        let plane = plane("ours", authority).await?;
         plane.install_crds().await?;
         let crds = tokio::task::spawn_blocking(gatekeeper_crds).await??;
         for crd in crds.iter().filter(|crd| crd.name_any() != TEMPLATES_CRD) {
@@ -186,11 +187,12 @@ impl Audited {
     }
 }
 
-async fn plane(name: &'static str) -> Result<Plane> {
+async fn plane(name: &'static str, authority: CertificateAuthority) -> Result<Plane> {
     // Without a controller manager there is nothing but what the workload makes; a Pod wants a service account.
     let plane = Plane::start(PlaneOptions {
         name,
         controller_manager: false,
+        authority: Some(authority),
         ..PlaneOptions::default()
     })
     .await?;

@@ -10,7 +10,7 @@ use std::time::Duration;
 use anyhow::{Result, ensure};
 use reeve_scenarios::guarded::Guarded;
 use reeve_scenarios::{same, steadily_for};
-use reeve_testkit::eventually;
+use reeve_testkit::{CertificateAuthority, eventually};
 
 use cluster::{Answers, Audited};
 use statuses::{Statuses, differences};
@@ -29,8 +29,12 @@ struct Pair {
 
 impl Pair {
     async fn start() -> Result<Self> {
-        let (gatekeeper, reeve) =
-            futures::try_join!(Audited::by_gatekeeper(), Audited::by_reeve())?;
+        // Constraints print parts of the ConfigMaps with the authority's certificate.
+        let authority = CertificateAuthority::generate()?;
+        let (gatekeeper, reeve) = futures::try_join!(
+            Audited::by_gatekeeper(authority.clone()),
+            Audited::by_reeve(authority)
+        )?;
         Ok(Self { gatekeeper, reeve })
     }
 
