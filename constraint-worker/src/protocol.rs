@@ -16,6 +16,9 @@ use serde_json::value::RawValue;
 const LONGEST: usize = 1 << 30;
 /// Documents are decoded on a stack of this size: objects are as deep as the engine takes them.
 const STACK: usize = 8 << 20;
+/// What decoding takes of the stack at most: for a document without anything in it, and for each level of it.
+const STACK_OF_DOCUMENT: usize = 64 << 10;
+const STACK_OF_LEVEL: usize = 4 << 10;
 
 /// Which client a request is about.
 pub(crate) type ClientId = u64;
@@ -111,7 +114,10 @@ pub(crate) fn length(head: [u8; 4]) -> io::Result<usize> {
 
 /// Decodes a document that this program has encoded. The engine bounds the depth of objects and violations.
 pub(crate) fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> serde_json::Result<T> {
-    stacker::maybe_grow(STACK, STACK, || {
+    // Most results are short, and so no deeper than the stack that there is: another stack is mapped and unmapped each time.
+    let levels = bytes.len() / 2;
+    let needed = STACK_OF_DOCUMENT.saturating_add(levels.saturating_mul(STACK_OF_LEVEL));
+    stacker::maybe_grow(needed.min(STACK), STACK, || {
         let mut decoder = serde_json::Deserializer::from_slice(bytes);
         decoder.disable_recursion_limit();
         T::deserialize(&mut decoder)
