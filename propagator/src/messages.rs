@@ -198,6 +198,13 @@ pub fn managed_cluster_missing(cluster: &str) -> String {
     )
 }
 
+/// Values are to be encrypted for a cluster that does not exist.
+pub fn no_cluster_to_encrypt_for(cluster: &str) -> String {
+    format!(
+        "the ManagedCluster {cluster} does not exist, so there is no key to encrypt values with"
+    )
+}
+
 /// A template cannot be parsed.
 pub fn unparsable(reason: &str) -> String {
     format!("failed to parse the template JSON string: {reason}")

@@ -182,8 +182,12 @@ impl HubCache {
                 .pairs
                 .extend(readers.iter().filter_map(Pair::of_replica));
         }
-        // Whether a namespace is a cluster namespace decides whether a policy in it is propagated.
+        // Whether a namespace is a cluster namespace decides whether a policy in it is propagated, and whether its key is rotated.
         if change.old.is_none() || !exists {
+            let key = ObjectKey::new(name, keys::SECRET);
+            if exists && self.keys.get(&key).is_some() {
+                self.queues.keys.add(key);
+            }
             let in_namespace = |key: &ObjectKey, _: &Arc<CachedRoot>| {
                 let root = || RootPolicyName::new(key.namespace.clone(), key.name.clone());
                 (key.namespace == *name).then(root)

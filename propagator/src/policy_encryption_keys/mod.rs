@@ -63,7 +63,8 @@ impl ShardedReconciler for EncryptionKeysReconciler {
 
     async fn reconcile(self, secret: ObjectKey) -> Result<Action, KeysError> {
         let cluster = &secret.namespace;
-        if secret.name != SECRET {
+        // Elsewhere a Secret of this name is an application's. A cluster that is created later enqueues its Secret.
+        if secret.name != SECRET || !self.hub.is_cluster_namespace(cluster) {
             return Ok(Action::AwaitChange);
         }
         let Some(cached) = self.hub.keys(cluster) else {

@@ -13,6 +13,7 @@ use zeroize::Zeroizing;
 
 use crate::cache::HubCache;
 use crate::keys::{KEY, KEY_BYTES, KeyFacts, SECRET, labels, last_rotated_annotation};
+use crate::messages;
 
 /// Why there is no key.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +33,12 @@ pub enum KeyError {
         namespace: String,
         /// The error of the client: the API server's answer, or that there was none.
         source: kube::Error,
+    },
+    /// The namespace belongs to no managed cluster. A Secret of that name may be an application's.
+    #[error("{}", messages::no_cluster_to_encrypt_for(.cluster))]
+    NoCluster {
+        /// The name of the cluster.
+        cluster: String,
     },
     /// The operating system returned no random bytes.
     #[error("failed to generate an encryption key: {0}")]
@@ -64,6 +71,10 @@ pub async fn find_or_create(
     client: &Client,
     cluster: &str,
 ) -> Result<KeyLookup, KeyError> {
+    if !hub.is_cluster_namespace(cluster) {
+        let cluster = cluster.to_owned();
+        return Err(KeyError::NoCluster { cluster });
+    }
     if let Some(known) = hub.keys(cluster) {
         return Ok(KeyLookup::Keys(known));
     }
