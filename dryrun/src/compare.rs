@@ -23,13 +23,13 @@ pub(crate) fn compare(wanted: &Map<String, Value>, found: &Value, paint: Paint) 
     let empty = Map::new();
     let found = found.as_object().unwrap_or(&empty);
     let matches = walk.map(wanted, found, "");
-    let (color, text) = if matches {
-        (Color::Green, messages::STATUS_MATCHES)
+    let text = if matches {
+        messages::STATUS_MATCHES
     } else {
-        (Color::Red, messages::STATUS_DIFFERS)
+        messages::STATUS_DIFFERS
     };
     let mut lines = walk.lines;
-    lines.push(format!(" {}", paint.bold(color, text)));
+    lines.push(paint.bold(color_of(matches), text));
     Comparison { lines, matches }
 }
 
@@ -41,10 +41,15 @@ struct Walk {
 }
 
 impl Walk {
-    fn line(&mut self, line: String) {
+    fn line(&mut self, color: Color, line: &str) {
         if !self.inside_element {
-            self.lines.push(line);
+            self.lines.push(self.paint.text(color, line));
         }
+    }
+
+    /// A line about something that is as expected, or is not.
+    fn verdict(&mut self, matches: bool, line: &str) {
+        self.line(color_of(matches), line);
     }
 
     fn map(
@@ -57,7 +62,7 @@ impl Walk {
         for (key, wanted) in wanted {
             let inner = format!("{place}.{key}");
             let Some(found) = found.get(key) else {
-                self.line(messages::key_missing(key, place));
+                self.verdict(false, &messages::key_missing(key, place));
                 matches = false;
                 continue;
             };
@@ -73,19 +78,17 @@ impl Walk {
             (Value::Object(wanted), Value::Object(found)) => self.map(wanted, found, place),
             (Value::Array(wanted), Value::Array(found)) => self.list(wanted, found, place),
             (Value::Array(_), _) => {
-                let text = messages::not_a_list(key, place);
-                self.line(self.paint.text(Color::Yellow, &text));
+                self.line(Color::Yellow, &messages::not_a_list(key, place));
                 false
             }
             (Value::Object(_), _) | (_, Value::Object(_) | Value::Array(_)) => {
-                let text = messages::other_type(place, go_type(found));
-                self.line(self.paint.text(Color::Red, &text));
+                self.verdict(false, &messages::other_type(place, go_type(found)));
                 false
             }
             (wanted, found) => {
                 let (wanted, found) = (plain(wanted), plain(found));
                 let same = wanted == found;
-                self.line(messages::scalar(place, &wanted, &found, same));
+                self.verdict(same, &messages::scalar(place, &wanted, &found, same));
                 same
             }
         }
@@ -95,18 +98,18 @@ impl Walk {
         if !wanted.iter().all(Value::is_object) {
             let same = wanted.len() == found.len()
                 && wanted.iter().zip(found).all(|(a, b)| plain(a) == plain(b));
-            self.line(messages::elements(place, same));
+            self.verdict(same, &messages::elements(place, same));
             return same;
         }
         for (index, wanted) in wanted.iter().enumerate() {
             let is_found = found.iter().any(|found| self.element(wanted, found, place));
-            self.line(messages::element(place, index, is_found));
+            self.verdict(is_found, &messages::element(place, index, is_found));
             if !is_found {
-                self.line(messages::elements(place, false));
+                self.verdict(false, &messages::elements(place, false));
                 return false;
             }
         }
-        self.line(messages::elements(place, true));
+        self.verdict(true, &messages::elements(place, true));
         true
     }
 
@@ -119,6 +122,10 @@ impl Walk {
         self.inside_element = outside;
         matches
     }
+}
+
+fn color_of(matches: bool) -> Color {
+    if matches { Color::Green } else { Color::Red }
 }
 
 /// A value as text.

@@ -23,9 +23,9 @@ pub(crate) const DIFFS_TITLE: &str = "# Diffs:";
 /// The title of the compliance messages.
 pub(crate) const MESSAGES_TITLE: &str = "# Compliance messages:";
 /// The status is as expected.
-pub(crate) const STATUS_MATCHES: &str = "Expected status matches the actual status";
+pub(crate) const STATUS_MATCHES: &str = " Expected status matches the actual status";
 /// The status is not as expected.
-pub(crate) const STATUS_DIFFERS: &str = "Expected status does not match the actual status";
+pub(crate) const STATUS_DIFFERS: &str = " Expected status does not match the actual status";
 /// A template of the policy that is not evaluated.
 pub(crate) const IGNORED: &str = "Ignoring additional ConfigurationPolicy in input policy";
 /// The first line of the logs.
@@ -155,7 +155,11 @@ pub(crate) fn title(name: &str) -> String {
 
 /// The object of a difference.
 pub(crate) fn object(api_version: &str, kind: &str, namespace: &str, name: &str) -> String {
-    format!("{api_version} {kind} {namespace}/{name}:")
+    if namespace.is_empty() {
+        format!("{api_version} {kind} {name}:")
+    } else {
+        format!("{api_version} {kind} {namespace}/{name}:")
+    }
 }
 
 /// A key of the expected status that is not there.

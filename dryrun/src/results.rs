@@ -91,7 +91,7 @@ impl Results {
             }
         }
         if self.differs && args.fail_on_status {
-            outcome.fail(NOT_COMPLIANT, messages::STATUS_DIFFERS);
+            outcome.fail(NOT_COMPLIANT, messages::STATUS_DIFFERS.trim());
         }
     }
 }

@@ -14,6 +14,7 @@ use reeve_runtime::client::connect_unlimited;
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
 use reeve_runtime::object::{error_chain, not_found_as_none, status_message};
+use reeve_runtime::path::{name_selector, segment};
 use reeve_template_reads::Lookups;
 use serde_json::Value;
 
@@ -79,7 +80,7 @@ impl Source {
         };
         let api: Api<AnyDepth<DynamicObject>> = kind.api(client.clone(), namespace);
         if kind.namespaced && namespace.is_empty() {
-            let named = ListParams::default().fields(&format!("metadata.name={name}"));
+            let named = ListParams::default().fields(&name_selector(name));
             let listed = api.list(&named).await?.items.into_iter();
             let mut listed: Vec<Value> = listed
                 .map(|AnyDepth(object)| plain(&object, kind))
@@ -88,7 +89,7 @@ impl Source {
             listed.sort_by(|a, b| at(a, "/metadata/namespace").cmp(at(b, "/metadata/namespace")));
             return Ok(listed.into_iter().next());
         }
-        let found = not_found_as_none(api.get(name).await)?;
+        let found = not_found_as_none(api.get(&segment(name)).await)?;
         Ok(found.map(|AnyDepth(object)| plain(&object, kind)))
     }
 

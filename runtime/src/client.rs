@@ -1,29 +1,24 @@
 //! Connections to API servers.
 
+mod rate_limit;
+
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use http::{HeaderValue, Request, header};
 use kube::client::{Body, ClientBuilder};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
 use kube::{Client, Config};
-use parking_lot::{Mutex, RwLock};
-use tokio::time::Instant;
+use parking_lot::RwLock;
 use tower::util::MapRequestLayer;
-use tower::{BoxError, Layer, Service};
+use tower::{BoxError, Service};
 use zeroize::Zeroizing;
 
+use self::rate_limit::{Bucket, RateLimitLayer};
 use crate::activity::Component;
 use crate::fence::Fence;
-use crate::metrics;
 use crate::object::error_chain;
-
-/// How long a request waits for the first byte of its response. An API server gives up after a minute; without a byte
-/// the connection is dead, and the request would wait for ever.
-const RESPONSE_TIMEOUT: Duration = Duration::from_secs(90);
 
 /// The server to connect to, and the rate limit.
 #[derive(Clone, Debug)]
@@ -340,109 +335,6 @@ async fn load(path: Option<&Path>) -> Result<Config, ClientError> {
         .map_err(ClientError::Infer)
 }
 
-/// A token bucket, as client-go's: `burst` requests at once, refilled at `qps`.
-#[derive(Debug)]
-struct Bucket {
-    qps: f64,
-    burst: f64,
-    tokens: f64,
-    at: Instant,
-}
-
-impl Bucket {
-    fn new(qps: f32, burst: u32) -> Self {
-        let burst = f64::from(burst.max(1));
-        Self {
-            qps: f64::from(qps),
-            burst,
-            tokens: burst,
-            at: Instant::now(),
-        }
-    }
-
-    /// Takes one token and returns how long to wait for it. The bucket may go negative, which queues the callers.
-    fn take(&mut self, now: Instant) -> Duration {
-        if self.qps <= 0.0 {
-            return Duration::ZERO;
-        }
-        let refill = now.saturating_duration_since(self.at).as_secs_f64() * self.qps;
-        self.tokens = (self.tokens + refill).min(self.burst) - 1.0;
-        self.at = now;
-        Duration::try_from_secs_f64((-self.tokens / self.qps).max(0.0)).unwrap_or_default()
-    }
-}
-
-#[derive(Debug, thiserror::Error)]
-#[error("the API server did not answer within {} seconds", RESPONSE_TIMEOUT.as_secs())]
-struct NoAnswer;
-
-#[derive(Clone)]
-struct RateLimitLayer {
-    bucket: Arc<Mutex<Bucket>>,
-    /// The API server, for the metrics.
-    host: Arc<str>,
-}
-
-impl RateLimitLayer {
-    fn new(host: &str, bucket: Bucket) -> Self {
-        Self {
-            bucket: Arc::new(Mutex::new(bucket)),
-            host: host.into(),
-        }
-    }
-}
-
-impl<S> Layer<S> for RateLimitLayer {
-    type Service = RateLimit<S>;
-
-    fn layer(&self, inner: S) -> Self::Service {
-        RateLimit {
-            inner,
-            limit: self.clone(),
-        }
-    }
-}
-
-struct RateLimit<S> {
-    inner: S,
-    limit: RateLimitLayer,
-}
-
-impl<S, B> Service<Request<Body>> for RateLimit<S>
-where
-    S: Service<Request<Body>, Response = http::Response<B>, Error = BoxError>,
-    S::Future: Send + 'static,
-    B: Send,
-{
-    type Response = S::Response;
-    type Error = BoxError;
-    type Future = BoxFuture<'static, Result<S::Response, BoxError>>;
-
-    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.inner.poll_ready(context)
-    }
-
-    fn call(&mut self, request: Request<Body>) -> Self::Future {
-        let wait = self.limit.bucket.lock().take(Instant::now());
-        let (host, method) = (Arc::clone(&self.limit.host), request.method().clone());
-        // A future does nothing until it is polled, so the request is sent after the wait.
-        let answer = self.inner.call(request);
-        Box::pin(async move {
-            if !wait.is_zero() {
-                tokio::time::sleep(wait).await;
-            }
-            // A watch sends its response at once, and its body for as long as it is open.
-            let answer = match tokio::time::timeout(RESPONSE_TIMEOUT, answer).await {
-                Ok(answer) => answer,
-                Err(_) => Err(NoAnswer.into()),
-            };
-            let code = answer.as_ref().ok().map(http::Response::status);
-            metrics::requested(&host, &method, code);
-            answer
-        })
-    }
-}
-
 /// The namespace this process runs in, when it runs in a Pod.
 pub fn own_namespace() -> Option<String> {
     if std::env::var("OSDK_FORCE_RUN_MODE").is_ok_and(|mode| mode == "local") {
@@ -456,42 +348,9 @@ pub fn own_namespace() -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::Instant;
+
     use super::*;
-
-    #[tokio::test(start_paused = true)]
-    async fn requests_beyond_burst_wait() {
-        let mut bucket = Bucket::new(10.0, 2);
-        let now = Instant::now();
-        assert_eq!(bucket.take(now), Duration::ZERO);
-        assert_eq!(bucket.take(now), Duration::ZERO);
-        assert_eq!(bucket.take(now).as_millis(), 100);
-        assert_eq!(bucket.take(now).as_millis(), 200);
-        let later = now + Duration::from_mins(1);
-        assert_eq!(
-            bucket.take(later),
-            Duration::ZERO,
-            "a pause refills the bucket"
-        );
-    }
-
-    #[tokio::test(start_paused = true)]
-    async fn request_without_response_times_out() {
-        let limit = RateLimitLayer::new("test", Bucket::new(1.0, 1));
-        let silent = tower::service_fn(|_: Request<Body>| {
-            std::future::pending::<Result<http::Response<Body>, BoxError>>()
-        });
-        let mut client = limit.layer(silent);
-        // The second waits for the rate limit first, which does not count.
-        for expected in [90, 91] {
-            let started = Instant::now();
-            let answer = client.call(Request::new(Body::empty())).await;
-            assert_eq!(
-                answer.err().unwrap().to_string(),
-                "the API server did not answer within 90 seconds"
-            );
-            assert!(started.elapsed().as_secs() <= expected);
-        }
-    }
 
     #[tokio::test(start_paused = true)]
     async fn in_process_requests_are_rate_limited_only_on_request() {

@@ -12,6 +12,7 @@ use reeve_api::names::split_api_version;
 use tokio::time::Instant;
 
 use crate::object::StatusReason;
+use crate::path::segment;
 
 /// How long a found kind is cached. Absence is never cached: a CRD may be installed at any moment, and a policy waits
 /// for it.
@@ -42,7 +43,7 @@ impl ServedKind {
         K: Resource<DynamicType = ApiResource, Scope = DynamicResourceScope>,
     {
         if self.namespaced && !namespace.is_empty() {
-            Api::namespaced_with(client, namespace, &self.resource)
+            Api::namespaced_with(client, &segment(namespace), &self.resource)
         } else {
             Api::all_with(client, &self.resource)
         }

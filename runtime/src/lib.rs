@@ -26,6 +26,7 @@ pub mod manager;
 pub mod metrics;
 pub mod object;
 pub mod object_stream;
+pub mod path;
 pub mod probes;
 pub mod queue;
 mod relist;

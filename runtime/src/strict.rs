@@ -8,6 +8,7 @@ use kube::api::{DynamicObject, PostParams};
 use kube::core::Request;
 
 use crate::decode::AnyDepth;
+use crate::path::segment;
 
 /// Whether a write is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +76,7 @@ pub async fn replace(
 ) -> Result<DynamicObject, kube::Error> {
     let body = serde_json::to_vec(object).map_err(kube::Error::SerdeError)?;
     let request = Request::new(collection)
-        .replace(name, &write.params(), body)
+        .replace(&segment(name), &write.params(), body)
         .map_err(kube::Error::BuildRequest)?;
     let answer: AnyDepth<DynamicObject> = client.request(strictly(request)?).await?;
     Ok(answer.0)

@@ -113,5 +113,5 @@ async fn delete(world: &World<'_>, one: &Reference) -> Result<(), String> {
         .api(cluster, &one.api_version, &one.kind, namespace)
         .await?;
     let deleted = writes::delete(&api, &one.name, &DeleteParams::default()).await;
-    deleted.map_err(|error| status_message(&error))
+    deleted.map(drop).map_err(|error| status_message(&error))
 }

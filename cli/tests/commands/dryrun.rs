@@ -91,4 +91,7 @@ cases! {
     dry_25_constraints => "constraints",
     dry_25_constraints_alone => "constraints-alone",
     dry_26_constraints_that_cannot_be_evaluated => "constraints-wrong",
+    dry_13_status_zero_absent => "status-zero-absent",
+    dry_13_quantity_at_the_top => "quantity-at-the-top",
+    dry_18_status_and_spec_differ => "status-and-spec-differ",
 }

@@ -14,6 +14,7 @@ use reeve_go_compat::labels::Selector;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind, describe, group_version_kind};
 use reeve_runtime::object::ObjectKey;
 use reeve_runtime::strict::Write;
+use reeve_runtime::writes::Deletion;
 use serde_json::{Value, json};
 
 use crate::evaluate::cluster::{Cluster, ReadError, ReadMode, gvk};
@@ -70,14 +71,16 @@ impl Offline {
         for object in objects {
             contents.add(object)?;
         }
+        // Namespace selectors choose it whether or not the kind is served.
         let namespace =
             json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}});
-        if contents
-            .kinds
-            .contains_key(&GroupVersionKind::gvk("", "v1", "Namespace"))
-        {
-            contents.add(namespace)?;
-        }
+        let namespaces = contents
+            .objects
+            .entry(GroupVersionKind::gvk("", "v1", "Namespace"))
+            .or_default();
+        namespaces
+            .entry((String::new(), "default".to_owned()))
+            .or_insert_with(|| Arc::new(namespace));
         Ok(Self(Arc::new(contents)))
     }
 
@@ -225,7 +228,12 @@ impl Cluster for Offline {
         }
     }
 
-    async fn delete(&self, _: &ServedKind, location: &Location, _: &str) -> Result<(), WriteError> {
+    async fn delete(
+        &self,
+        _: &ServedKind,
+        location: &Location,
+        _: &str,
+    ) -> Result<Deletion, WriteError> {
         Err(WriteError::Other(messages::offline_write(&location.name)))
     }
 
@@ -254,25 +262,62 @@ impl Cluster for Offline {
     }
 }
 
-/// Quantities are stored in one spelling: `1024Mi` comes back as `1Gi` where that is what there was.
+/// The longest list whose items are compared with one another.
+const LONGEST_LIST: usize = 500;
+
+/// Stores quantities in one spelling (DRY-13): `1024Mi` is stored as `1Gi` where that is the live text. Only fields of maps below the
+/// top level are quantities.
 fn keep_equal_amounts(sent: &mut Value, live: &Value) {
+    let (Value::Object(sent), Value::Object(live)) = (sent, live) else {
+        return;
+    };
+    for (key, sent) in sent.iter_mut().filter(|(key, _)| *key != "metadata") {
+        match (sent, live.get(key)) {
+            (Value::String(_), _) | (_, None) => {}
+            (sent, Some(live)) => keep_amounts_below(sent, live),
+        }
+    }
+}
+
+fn keep_amounts_below(sent: &mut Value, live: &Value) {
     match (sent, live) {
         (Value::Object(sent), Value::Object(live)) => {
-            for (key, sent) in sent.iter_mut().filter(|(key, _)| *key != "metadata") {
-                if let Some(live) = live.get(key) {
-                    keep_equal_amounts(sent, live);
+            for (key, sent) in sent {
+                match (sent, live.get(key)) {
+                    (Value::String(sent), Some(Value::String(live))) if same_amount(sent, live) => {
+                        sent.clone_from(live);
+                    }
+                    (sent, Some(live)) => keep_amounts_below(sent, live),
+                    (_, None) => {}
                 }
             }
         }
-        (Value::Array(sent), Value::Array(live)) => {
-            for (sent, live) in sent.iter_mut().zip(live) {
-                keep_equal_amounts(sent, live);
-            }
-        }
-        (Value::String(sent), Value::String(live)) if same_amount(sent, live) => {
-            sent.clone_from(live);
-        }
+        (Value::Array(sent), Value::Array(live)) => keep_equal_items(sent, live),
         _ => {}
+    }
+}
+
+/// A list whose items are those of the live one, in another order and with other spellings of quantities, is the live one.
+fn keep_equal_items(sent: &mut [Value], live: &[Value]) {
+    let has_fields = live.iter().any(|item| item.is_object() || item.is_array());
+    if sent.len() != live.len() || live.len() > LONGEST_LIST || !has_fields {
+        return;
+    }
+    let mut left: Vec<&Value> = live.iter().collect();
+    let mut is_equal = true;
+    for item in sent.iter_mut() {
+        let equal = left.iter().position(|live| {
+            let mut stored = item.clone();
+            keep_amounts_below(&mut stored, live);
+            stored == **live
+        });
+        match equal {
+            Some(at) => *item = left.remove(at).clone(),
+            None => is_equal = false,
+        }
+    }
+    if is_equal {
+        sent.clone_from_slice(live);
     }
 }
 

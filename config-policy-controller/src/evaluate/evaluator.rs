@@ -336,11 +336,11 @@ impl<C: Cluster> Run<'_, C> {
                 Step::Delete { uid } => {
                     let deleted = cluster.delete(kind, location, &uid).await.map_err(clean);
                     let next = decide::after_delete(target, deleted.as_ref().copied());
-                    (next, deleted.map(|()| Value::Null))
+                    (next, deleted.map(|_| Value::Null))
                 }
                 Step::DryRun(update) => {
                     let answer = cluster
-                        .replace(kind, location, &update.to_write, Write::DryRun)
+                        .replace(kind, location, &update.candidate, Write::DryRun)
                         .await
                         .map_err(clean);
                     let next = decide::after_dry_run(target, *update, answer.as_ref());
@@ -348,8 +348,9 @@ impl<C: Cluster> Run<'_, C> {
                     (next, answer.map(|_| Value::Null))
                 }
                 Step::Update(update) => {
+                    let object = update.to_write();
                     let answer = cluster
-                        .replace(kind, location, &update.to_write, Write::Real)
+                        .replace(kind, location, &object, Write::Real)
                         .await
                         .map_err(clean);
                     let next = decide::after_update(target, *update, answer.as_ref());

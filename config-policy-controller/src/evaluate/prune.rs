@@ -203,7 +203,7 @@ async fn delete<C: Cluster>(
         };
     }
     match cluster.delete(&served, location, uid).await {
-        Ok(()) | Err(WriteError::NotFound(_)) => {}
+        Ok(_) | Err(WriteError::NotFound(_)) => {}
         Err(refused) => return Err(refused.text().into()),
     }
     match cluster.get_uncached(&served, location).await {

@@ -25,6 +25,7 @@ use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_runtime::metrics::Metrics;
 use reeve_runtime::secrets::Secrets;
 use reeve_runtime::strict::Write;
+use reeve_runtime::writes::Deletion;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -180,11 +181,11 @@ impl Cluster for Cell {
         kind: &ServedKind,
         location: &Location,
         _: &str,
-    ) -> Result<(), WriteError> {
+    ) -> Result<Deletion, WriteError> {
         let mut state = self.0.lock();
         state.allowed(location)?;
         state.objects.remove(&key(kind, location));
-        Ok(())
+        Ok(Deletion::Complete)
     }
 
     async fn recreate(

@@ -17,8 +17,9 @@ use super::watches::{PacedQueue, ReconcilerDeps, enqueue_all_on_uninstall, polic
 use crate::hub_templates::HubTemplates;
 use crate::operator_policy::{Reconciler, Settings, object_watches};
 
-/// The pace of reconciles that changes of objects trigger.
-pub(super) const PACE: Duration = Duration::from_secs(1);
+/// The pace of reconciles that changes of objects trigger: OLM changes its objects often while it installs, and a deleted Subscription is
+/// created again at once.
+pub(super) const PACE: Duration = Duration::from_millis(100);
 
 /// What reconciling operator policies needs besides.
 pub struct OperatorPolicies {

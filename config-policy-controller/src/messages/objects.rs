@@ -61,6 +61,13 @@ pub fn about_objects(resource: &str, names: &[&str], end: &str) -> String {
     }
 }
 
+/// What a template prints for a value that does not exist.
+pub const NO_VALUE: &str = "<no value>";
+
+/// The note in a message about objects whose name or namespace holds [`NO_VALUE`].
+pub const NO_VALUE_NOTE: &str =
+    " (<no value> is what a template prints for a value that does not exist)";
+
 /// A verdict without a dry run, which the API server refused.
 pub fn unverified(error: &str) -> String {
     format!("compared without a dry run: {error}")
@@ -126,6 +133,11 @@ pub fn created_status_unchecked(object: &str) -> String {
 /// A deletion that failed.
 pub fn cannot_delete(object: &str, error: &str) -> String {
     format!("{object} exists, and cannot be deleted, reason: `{error}`")
+}
+
+/// An object that is deleted, and still exists.
+pub fn deletion_pending(object: &str) -> String {
+    format!("{object} is still being deleted")
 }
 
 /// What every message about a misspelt field starts with.

@@ -107,6 +107,9 @@ pub const CREATION_ERROR: &str = "K8s creation error";
 /// Reason: an object was created, its status is still to be seen.
 pub const CREATED_STATUS_UNCHECKED: &str = "K8s creation success, status unchecked";
 
+/// Reason: an object is deleted, and still exists.
+pub const DELETION_PENDING: &str = "K8s deletion pending";
+
 /// Reason: an object could not be deleted.
 pub const DELETION_ERROR: &str = "K8s deletion error";
 

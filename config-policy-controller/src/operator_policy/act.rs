@@ -197,7 +197,7 @@ async fn delete(cluster: &Live, kind: &ServedKind, object: &Arc<Value>) -> Resul
         return Err(WriteError::Other(messages::no_uid(namespace, name)));
     }
     let location = Location::new(namespace, name);
-    cluster.delete(kind, &location, uid).await
+    cluster.delete(kind, &location, uid).await.map(drop)
 }
 
 async fn served(cluster: &Live, kind: &GroupVersionKind) -> Result<ServedKind, WriteError> {

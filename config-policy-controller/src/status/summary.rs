@@ -99,7 +99,11 @@ fn describe(resource: &str, phrase: &str, entries: &[&SummaryEntry<'_>]) -> Stri
         let names: Vec<&str> = names.into_iter().filter(|name| !name.is_empty()).collect();
         messages::about_objects(resource, &names, &end)
     };
-    join(sentences.into_iter().map(sentence).collect())
+    let mut text = join(sentences.into_iter().map(sentence).collect());
+    if text.contains(messages::NO_VALUE) {
+        text.push_str(messages::NO_VALUE_NOTE);
+    }
+    text
 }
 
 /// The events' own texts, by name and namespace.
@@ -219,6 +223,11 @@ mod tests {
         vec![("b", "x", bad(Reason::Missing)), ("a", "w", bad(Reason::Missing))],
         LACKS,
         "configmaps [w] not found in namespace a; configmaps [x] not found in namespace b"
+    )]
+    #[case::templated_namespace_without_a_value(
+        vec![("<no value>", "x", bad(Reason::Missing))],
+        LACKS,
+        "configmaps [x] not found in namespace <no value> (<no value> is what a template prints for a value that does not exist)"
     )]
     #[case::unexpected(
         vec![("a", "x, y", bad(Reason::Unexpected))],

@@ -16,6 +16,7 @@ use rand::Rng;
 use reeve_runtime::client::{self, ClientError, ClientOptions, Token};
 use reeve_runtime::dependencies::DependencyWatches;
 use reeve_runtime::object::{ObjectKey, StatusReason, error_chain, status_message};
+use reeve_runtime::path::segment;
 use tokio::sync::{Notify, OnceCell};
 use tokio::task::AbortHandle;
 
@@ -259,7 +260,7 @@ impl Inner {
             reason,
         };
         let answer = accounts
-            .create_token_request(&account.name, &PostParams::default(), &request)
+            .create_token_request(&segment(&account.name), &PostParams::default(), &request)
             .await
             .map_err(|error| match StatusReason::of(&error) {
                 StatusReason::NotFound => AccountError::Missing(account.clone()),

@@ -21,6 +21,7 @@ use reeve_api::policy_automation::ClusterEvent;
 use reeve_api::{Policy, PolicyAutomation};
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::object::{ObjectKey, StatusReason, not_found_as_none};
+use reeve_runtime::path::segment;
 use reeve_runtime::queue::Action;
 use reeve_runtime::watch::Cached;
 use reeve_runtime::writes;
@@ -99,7 +100,7 @@ impl ShardedReconciler for PolicyAutomationReconciler {
             return Ok(Action::AwaitChange);
         };
         let policies: Api<AnyDepth<Policy>> = Api::namespaced(self.client.clone(), &key.namespace);
-        let read = not_found_as_none(policies.get(&automation.spec.policy_ref).await);
+        let read = not_found_as_none(policies.get(&segment(&automation.spec.policy_ref)).await);
         let Some(AnyDepth(policy)) = read.map_err(unread)? else {
             return Ok(Action::AwaitChange);
         };

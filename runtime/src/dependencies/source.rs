@@ -11,6 +11,7 @@ use super::cover::{Filter, Lost, Source};
 use super::plain::{Kept, Plain};
 use super::{DependencyWatches, Inner, ObjectForm};
 use crate::object::{ObjectKey, StatusReason};
+use crate::path::{name_selector, segment};
 use crate::queue::Key;
 use crate::{metrics, relist};
 
@@ -57,12 +58,10 @@ impl<R: Key> Report<R> {
         let api: Api<Plain> = if self.source.namespace.is_empty() {
             Api::all_with(client, kind)
         } else {
-            Api::namespaced_with(client, &self.source.namespace, kind)
+            Api::namespaced_with(client, &segment(&self.source.namespace), kind)
         };
         let config = match &self.source.filter {
-            Filter::Name(name) => {
-                watcher::Config::default().fields(&format!("metadata.name={name}"))
-            }
+            Filter::Name(name) => watcher::Config::default().fields(&name_selector(name)),
             Filter::Labels(selector) => watcher::Config::default().labels(selector),
             Filter::All => watcher::Config::default(),
         };

@@ -9,6 +9,7 @@ use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind};
 use reeve_runtime::kinds::Kinds;
 use reeve_runtime::object::{ObjectKey, status_message};
 use reeve_runtime::strict::Write;
+use reeve_runtime::writes::Deletion;
 use serde_json::Value;
 
 use super::error::{ReadError, RecreateError, WriteError};
@@ -207,7 +208,7 @@ impl Cluster for Live {
         kind: &ServedKind,
         location: &Location,
         uid: &str,
-    ) -> Result<(), WriteError> {
+    ) -> Result<Deletion, WriteError> {
         self.objects(kind, location)
             .delete(&location.name, uid)
             .await

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use kube::core::GroupVersionKind;
 use reeve_runtime::discovery::{DiscoveryError, ServedKind};
 use reeve_runtime::strict::Write;
+use reeve_runtime::writes::Deletion;
 use serde_json::Value;
 
 use crate::status::finding::Location;
@@ -110,7 +111,7 @@ pub trait Cluster: Clone + Send + Sync + 'static {
         kind: &ServedKind,
         location: &Location,
         uid: &str,
-    ) -> impl Future<Output = Result<(), WriteError>> + Send;
+    ) -> impl Future<Output = Result<Deletion, WriteError>> + Send;
 
     /// Deletes the object at this location, if it has this UID, and creates another under `field_manager`.
     fn recreate(

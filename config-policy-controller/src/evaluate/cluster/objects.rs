@@ -7,8 +7,9 @@ use kube::api::{Api, DeleteParams, DynamicObject, ListParams, PostParams, Precon
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::{StatusReason, is_about_namespace, not_found_as_none, status_message};
+use reeve_runtime::path::{name_selector, segment};
 use reeve_runtime::strict::{self, Write};
-use reeve_runtime::writes;
+use reeve_runtime::writes::{self, Deletion};
 use serde_json::Value;
 
 use super::error::{RecreateError, WriteError};
@@ -35,7 +36,7 @@ impl<'a> ObjectApi<'a> {
 
     /// The object, from the API server and not from a cache; `None` if it does not exist.
     pub async fn get(&self, name: &str) -> Result<Option<Value>, kube::Error> {
-        let found = not_found_as_none(self.api.get(name).await)?;
+        let found = not_found_as_none(self.api.get(&segment(name)).await)?;
         Ok(found.map(|AnyDepth(object)| plain(&object, self.kind)))
     }
 
@@ -50,7 +51,7 @@ impl<'a> ObjectApi<'a> {
             let text = object.pointer(pointer).and_then(Value::as_str);
             text.unwrap_or_default().to_owned()
         };
-        let of_name = ListParams::default().fields(&format!("metadata.name={name}"));
+        let of_name = ListParams::default().fields(&name_selector(name));
         let listed = self.listed(&of_name).await?.into_iter();
         // Servers that aggregate other APIs need not know this selector.
         let named = listed.filter(|object| text(object, "/metadata/name") == name);
@@ -99,14 +100,17 @@ impl<'a> ObjectApi<'a> {
     pub async fn replace_status(&self, name: &str, object: &Value) -> Result<Value, WriteError> {
         let object = AnyDepth(typed(object)?);
         let params = PostParams::default();
-        let updated = self.api.replace_status(name, &params, &object).await;
+        let updated = self
+            .api
+            .replace_status(&segment(name), &params, &object)
+            .await;
         updated
             .map(|AnyDepth(object)| plain(&object, self.kind))
             .map_err(|error| refused(&error))
     }
 
     /// Deletes the object with this UID. Another object of that name is not deleted: that is a conflict.
-    pub async fn delete(&self, name: &str, uid: &str) -> Result<(), WriteError> {
+    pub async fn delete(&self, name: &str, uid: &str) -> Result<Deletion, WriteError> {
         let deleted = writes::delete(&self.api, name, &only_this_one(uid)).await;
         deleted.map_err(|error| refused(&error))
     }
@@ -119,7 +123,7 @@ impl<'a> ObjectApi<'a> {
         field_manager: Option<&str>,
     ) -> Result<Value, RecreateError> {
         match self.delete(name, uid).await {
-            Ok(()) | Err(WriteError::NotFound(_)) => {}
+            Ok(_) | Err(WriteError::NotFound(_)) => {}
             Err(refused) => return Err(RecreateError::Delete(refused)),
         }
         let object = AnyDepth(typed(object).map_err(RecreateError::Create)?);

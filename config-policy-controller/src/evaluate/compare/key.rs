@@ -28,7 +28,7 @@ pub(crate) fn compare_key(
 ) -> Result<KeyOutcome, CompareError> {
     let merged = merge_key(key, desired, live, rules)?;
     let live = live.cloned().unwrap_or(Value::Null);
-    let equality = deep(&merged, &live, rules.zero);
+    let equality = deep(&merged, &live, rules.absence());
     Ok(KeyOutcome {
         merged,
         live,
@@ -50,10 +50,10 @@ fn merge_key(
             Ok(desired.clone())
         }
         (Value::Array(wanted), Some(Value::Array(live))) => {
-            Ok(Value::Array(merge_lists(wanted, live, rules.zero)))
+            Ok(Value::Array(merge_lists(wanted, live, rules.absence())))
         }
         (Value::Object(wanted), Some(Value::Object(live))) => {
-            Ok(Value::Object(merge_maps(wanted, live, rules.zero)))
+            Ok(Value::Object(merge_maps(wanted, live, rules.absence())))
         }
         (Value::Array(_) | Value::Object(_), None | Some(Value::Null)) => Ok(desired.clone()),
         (Value::Array(_) | Value::Object(_), Some(_)) => Err(CompareError::DifferentTypes {

@@ -5,19 +5,19 @@ use serde_json::{Map, Value};
 use super::assign::{Pairing, equal_scalars, identical};
 use super::equal::deep;
 use super::equality::Equality;
-use super::rules::ZeroRule;
+use super::rules::AbsenceRules;
 use super::sprint::same_text;
 
 /// The wanted map with everything of the live one that it does not mention.
 pub fn merge_maps(
     desired: &Map<String, Value>,
     live: &Map<String, Value>,
-    zero: ZeroRule,
+    absence: AbsenceRules,
 ) -> Map<String, Value> {
     let mut merged = live.clone();
     for (key, wanted) in desired {
         let value = match live.get(key) {
-            Some(live) => merge_field(wanted, live, zero),
+            Some(live) => merge_field(wanted, live, absence),
             None => wanted.clone(),
         };
         merged.insert(key.clone(), value);
@@ -25,13 +25,13 @@ pub fn merge_maps(
     merged
 }
 
-fn merge_field(desired: &Value, live: &Value, zero: ZeroRule) -> Value {
+fn merge_field(desired: &Value, live: &Value, absence: AbsenceRules) -> Value {
     match (desired, live) {
         (Value::Object(desired), Value::Object(live)) => {
-            Value::Object(merge_maps(desired, live, zero))
+            Value::Object(merge_maps(desired, live, absence))
         }
         (Value::Array(desired), Value::Array(live)) => {
-            Value::Array(merge_lists(desired, live, zero))
+            Value::Array(merge_lists(desired, live, absence))
         }
         // A null in place of a map means "any value"; in place of anything else it means "must be absent".
         (Value::Null, Value::Object(_)) => live.clone(),
@@ -43,10 +43,10 @@ fn merge_field(desired: &Value, live: &Value, zero: ZeroRule) -> Value {
 ///
 /// Maps with the same non-empty `name` always belong together. Beyond that, an item belongs to a live one
 /// that it would not change, and items are paired so that as many as possible find a partner.
-pub fn merge_lists(desired: &[Value], live: &[Value], zero: ZeroRule) -> Vec<Value> {
+pub fn merge_lists(desired: &[Value], live: &[Value], absence: AbsenceRules) -> Vec<Value> {
     let candidate = |i: usize, j: usize| match (desired.get(i), live.get(j)) {
         (Some(Value::Object(wanted)), Some(Value::Object(live))) => {
-            Some(Value::Object(merge_maps(wanted, live, zero)))
+            Some(Value::Object(merge_maps(wanted, live, absence)))
         }
         (wanted, _) => wanted.cloned(),
     };
@@ -54,11 +54,11 @@ pub fn merge_lists(desired: &[Value], live: &[Value], zero: ZeroRule) -> Vec<Val
         match (candidate(i, j), live.get(j)) {
             // A list in a list replaces its partner as it is, so one in the same order comes first.
             (Some(list @ Value::Array(_)), Some(live)) if !same_text(&list, live) => {
-                deep(&list, live, zero).max(Equality::IfServerAgrees)
+                deep(&list, live, absence).max(Equality::IfServerAgrees)
             }
-            (Some(candidate), Some(live)) => match deep(&candidate, live, zero) {
+            (Some(candidate), Some(live)) => match deep(&candidate, live, absence) {
                 // Servers drop empty texts. Added instead, the item would be added again and again.
-                Equality::Different => deep(&without_blanks(&candidate, live), live, zero)
+                Equality::Different => deep(&without_blanks(&candidate, live), live, absence)
                     .max(Equality::IfServerAgrees),
                 equality => equality,
             },

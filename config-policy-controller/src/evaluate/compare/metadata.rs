@@ -51,7 +51,7 @@ pub(crate) fn compare_metadata(
     let mut merged = match rules.compliance {
         ComplianceType::MustOnlyHave => desired,
         ComplianceType::MustHave | ComplianceType::MustNotHave => {
-            merge_maps(&desired, &live, rules.zero)
+            merge_maps(&desired, &live, rules.absence())
         }
     };
     for part in COMPARED {
@@ -68,7 +68,7 @@ pub(crate) fn compare_metadata(
     check_strings(&merged, "labels", |fault| CompareError::InvalidLabel {
         fault,
     })?;
-    let equality = maps(&merged, &live, rules.zero);
+    let equality = maps(&merged, &live, rules.absence());
     Ok(MetadataOutcome {
         merged,
         live,

@@ -7,10 +7,16 @@ use serde_json::{Map, Value};
 use super::equal::{deep, field};
 use super::equality::Equality;
 use super::merge;
-use super::rules::ZeroRule;
+use super::rules::{AbsenceRules, EmptyListRule, ZeroRule};
 
 /// How many differences are listed; a completely different object needs no list of thousands.
 const MAX_MISMATCHES: usize = 50;
+
+/// The rules outside of lists.
+const OUTSIDE_LISTS: AbsenceRules = AbsenceRules {
+    zero: ZeroRule::Distinct,
+    empty_list: EmptyListRule::IfNotStored,
+};
 
 /// One field that is not as the policy wants it.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
@@ -112,7 +118,7 @@ impl Reporter {
     fn report_maps(&mut self, path: &str, merged: &Map<String, Value>, live: &Map<String, Value>) {
         for (key, wanted) in merged {
             let path = join(path, key);
-            if field(wanted, live.get(key), ZeroRule::Distinct) == Equality::Different {
+            if field(wanted, live.get(key), OUTSIDE_LISTS) == Equality::Different {
                 self.report(&path, wanted, live.get(key).unwrap_or(&Value::Null));
             }
         }
@@ -174,7 +180,7 @@ impl Reporter {
 }
 
 fn same_item(wanted: &Value, live: &Value) -> bool {
-    deep(wanted, live, ZeroRule::EqualsAbsent) != Equality::Different
+    deep(wanted, live, OUTSIDE_LISTS.in_list()) != Equality::Different
 }
 
 /// Keys with dots, slashes or brackets are quoted, so that a path can be read back.

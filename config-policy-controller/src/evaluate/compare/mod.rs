@@ -24,7 +24,7 @@ mod tests;
 
 pub use mismatch::{Mismatch, Shown, differences};
 pub use noise::without_noise;
-pub use object::{DesiredContent, compare, matches};
+pub use object::{DesiredContent, compare, matches, with_status_of};
 pub use quantity::same_amount;
 pub use rules::ComplianceType;
 
@@ -33,6 +33,6 @@ use {
     equality::Equality,
     object::Comparison,
     quantity::is_quantity,
-    rules::ZeroRule,
+    rules::{AbsenceRules, EmptyListRule, ZeroRule},
     sprint::{go_type, sprint},
 };

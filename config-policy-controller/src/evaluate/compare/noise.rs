@@ -5,13 +5,18 @@ use serde_json::{Map, Value};
 /// The annotation in which `kubectl apply` keeps its own copy of the object.
 pub(crate) const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
-/// A copy without `metadata.managedFields`, `metadata.generation` and the last-applied annotation.
+/// A copy without `metadata.managedFields`, `metadata.generation`, the last-applied annotation, and annotations that are empty without
+/// it.
 pub fn without_noise(object: &Value) -> Value {
     let mut out = object.clone();
     if let Some(metadata) = out.get_mut("metadata").and_then(Value::as_object_mut) {
         metadata.remove("managedFields");
         metadata.remove("generation");
         drop_last_applied(metadata);
+        let is_empty = |annotations: &Value| annotations.as_object().is_some_and(Map::is_empty);
+        if metadata.get("annotations").is_some_and(is_empty) {
+            metadata.remove("annotations");
+        }
     }
     out
 }

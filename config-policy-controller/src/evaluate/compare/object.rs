@@ -28,7 +28,7 @@ pub struct Comparison {
     pub candidate: Value,
     /// Content other than `status` differs.
     pub update_needed: bool,
-    /// A desired field is absent and may equal a default: only a dry run can decide.
+    /// A desired field, of the `status` too, is absent and may equal a default: only a dry run can decide.
     pub missing: bool,
     /// The desired `status` differs. It is checked, never written.
     pub status_mismatch: bool,
@@ -40,17 +40,10 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// The object to send in an update: the candidate with the `status` the live object has, since a kind without a
-    /// status subresource would take a wanted status for a real one.
+    /// The object to send in an update: the candidate with the `status` of the live object, since the API server would store the
+    /// desired status of a kind without a status subresource. A dry run sends the candidate itself.
     pub fn to_write(&self, live: &Value) -> Value {
-        let mut object = self.candidate.clone();
-        if let Some(fields) = object.as_object_mut() {
-            match live.get("status") {
-                Some(status) => fields.insert("status".to_owned(), status.clone()),
-                None => fields.remove("status"),
-            };
-        }
-        object
+        with_status_of(&self.candidate, live)
     }
 
     /// Whether neither a dry run nor an update is needed.
@@ -66,10 +59,21 @@ impl Comparison {
                 self.status_mismatch = true;
             }
             Equality::Different => self.update_needed = true,
-            // Nothing is written to the status, so no dry run is needed.
-            Equality::IfDefaulted | Equality::IfServerAgrees => self.missing |= !is_status,
+            Equality::IfDefaulted | Equality::IfServerAgrees => self.missing = true,
         }
     }
+}
+
+/// A copy of an object with the `status` of another one.
+pub fn with_status_of(object: &Value, other: &Value) -> Value {
+    let mut object = object.clone();
+    if let Some(fields) = object.as_object_mut() {
+        match other.get("status") {
+            Some(status) => fields.insert("status".to_owned(), status.clone()),
+            None => fields.remove("status"),
+        };
+    }
+    object
 }
 
 /// Compares a policy's object with the live object of that name.

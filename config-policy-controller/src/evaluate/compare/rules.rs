@@ -21,9 +21,52 @@ pub enum ZeroRule {
     EqualsAbsent,
 }
 
+/// Whether an absent field equals an empty list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmptyListRule {
+    /// Yes: mustonlyhave.
+    EqualsAbsent,
+    /// If the API server does not store it: musthave.
+    IfNotStored,
+}
+
+/// What an absent field equals.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AbsenceRules {
+    /// The rule for zero values.
+    pub zero: ZeroRule,
+    /// The rule for empty lists.
+    pub empty_list: EmptyListRule,
+}
+
+impl AbsenceRules {
+    /// The rules for what is in a list: nothing tells its items apart but their content.
+    pub(crate) fn in_list(self) -> Self {
+        Self {
+            zero: ZeroRule::EqualsAbsent,
+            ..self
+        }
+    }
+}
+
 /// The compliance type and the treatment of zero values that apply to a key.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Rules {
     pub compliance: ComplianceType,
     pub zero: ZeroRule,
+}
+
+impl Rules {
+    /// What an absent field equals by these rules.
+    pub fn absence(self) -> AbsenceRules {
+        AbsenceRules {
+            zero: self.zero,
+            empty_list: match self.compliance {
+                ComplianceType::MustOnlyHave => EmptyListRule::EqualsAbsent,
+                ComplianceType::MustHave | ComplianceType::MustNotHave => {
+                    EmptyListRule::IfNotStored
+                }
+            },
+        }
+    }
 }

@@ -2,13 +2,21 @@
 
 use serde_json::{Map, Value};
 
-use super::{Comparison, ComplianceType, DesiredContent, compare};
+use super::{
+    AbsenceRules, Comparison, ComplianceType, DesiredContent, EmptyListRule, ZeroRule, compare,
+};
 
 mod blocks;
 mod differences;
 mod objects;
 mod oracle;
 mod properties;
+
+/// The rules for a field of musthave outside of lists.
+const STRICT: AbsenceRules = AbsenceRules {
+    zero: ZeroRule::Distinct,
+    empty_list: EmptyListRule::IfNotStored,
+};
 
 fn map(value: Value) -> Map<String, Value> {
     match value {

@@ -1,6 +1,7 @@
 //! Objects that were missing, or should be absent.
 
 use reeve_api::configuration_policy::ObjectProperties;
+use reeve_runtime::writes::Deletion;
 use serde_json::Value;
 
 use super::{Decision, RelatedEntry, Step, Target};
@@ -45,10 +46,19 @@ pub fn after_create(target: &Target<'_>, created: Result<&Value, &WriteError>) -
     Step::done(decision)
 }
 
+/// The object exists as long as its finalizers or its grace period hold it. Its removal triggers the next evaluation.
+pub(super) fn pending(target: &Target<'_>) -> ObjectEvent {
+    let message = messages::deletion_pending(&target.in_words());
+    ObjectEvent::error(messages::DELETION_PENDING, message)
+}
+
 /// The decision after a deletion. An object that was gone already counts as deleted.
-pub fn after_delete(target: &Target<'_>, deleted: Result<(), &WriteError>) -> Step {
+pub fn after_delete(target: &Target<'_>, deleted: Result<Deletion, &WriteError>) -> Step {
     let (event, failure) = match deleted {
-        Ok(()) | Err(WriteError::NotFound(_)) => (ObjectEvent::compliant(Reason::Deleted), None),
+        Ok(Deletion::Complete) | Err(WriteError::NotFound(_)) => {
+            (ObjectEvent::compliant(Reason::Deleted), None)
+        }
+        Ok(Deletion::Pending) => (pending(target), None),
         Err(refused) => {
             let message = messages::cannot_delete(&target.in_words(), refused.text());
             (

@@ -18,7 +18,7 @@ use reeve_api::configuration_policy::{FieldDifference, ObjectProperties};
 use serde_json::Value;
 
 use crate::evaluate::cluster::{ReadError, ReadResult, text};
-use crate::evaluate::compare::ComplianceType;
+use crate::evaluate::compare::{ComplianceType, with_status_of};
 use crate::evaluate::desired::DesiredObject;
 use crate::evaluate::diff::DiffLength;
 use crate::evaluate::memo::ComparisonMemo;
@@ -84,12 +84,14 @@ pub enum Step {
 pub struct PendingUpdate {
     /// The live object.
     pub live: Arc<Value>,
-    /// The object to send.
-    pub to_write: Value,
+    /// The live object with the desired content merged in, including the desired `status`: what a dry run sends.
+    pub candidate: Value,
     /// Fields differ, beyond what defaulting may explain.
     pub differs: bool,
     /// The status differs as well.
     pub status_differs: bool,
+    /// Whether a dry run has shown that the update changes the object.
+    pub is_verified: bool,
     /// The difference, as far as it is known.
     pub diff: RecordedDiff,
     /// Field by field, what differs.
@@ -97,6 +99,11 @@ pub struct PendingUpdate {
 }
 
 impl PendingUpdate {
+    /// The object to write: with the `status` of the live object, which is checked and never written.
+    pub fn to_write(&self) -> Value {
+        with_status_of(&self.candidate, &self.live)
+    }
+
     /// The UID of the live object.
     pub fn uid(&self) -> &str {
         text(&self.live, "/metadata/uid")
@@ -252,6 +259,11 @@ pub fn first(target: &Target<'_>, live: &ReadResult) -> Step {
         }
         (Ok(None), MustHave | MustOnlyHave, Enforce) => Step::Create(target.to_create()),
         (Ok(Some(_)), MustNotHave, Inform) => bare(ObjectEvent::violation(Reason::Unexpected)),
+        (Ok(Some(live)), MustNotHave, Enforce)
+            if live.pointer("/metadata/deletionTimestamp").is_some() =>
+        {
+            bare(absent::pending(target))
+        }
         (Ok(Some(live)), MustNotHave, Enforce) => Step::Delete {
             uid: text(live, "/metadata/uid").to_owned(),
         },

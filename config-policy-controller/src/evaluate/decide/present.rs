@@ -125,14 +125,25 @@ pub(super) fn first(target: &Target<'_>, live: &Arc<Value>) -> Step {
             },
         );
     }
-    Step::DryRun(Box::new(PendingUpdate {
+    // An update that is certainly needed is sent at once: its response says what a dry run would.
+    let is_certain = comparison.update_needed && !comparison.missing;
+    let is_update = target.mode == RemediationAction::Enforce
+        && is_certain
+        && target.desired.recreate != Recreate::Always;
+    let update = Box::new(PendingUpdate {
         live: Arc::clone(live),
-        to_write: comparison.to_write(live),
+        candidate: comparison.candidate,
         differs: comparison.update_needed,
         status_differs: comparison.status_mismatch,
+        is_verified: false,
         diff,
         fields,
-    }))
+    });
+    if is_update {
+        Step::Update(update)
+    } else {
+        Step::DryRun(update)
+    }
 }
 
 /// The step after a dry-run update.
@@ -184,7 +195,7 @@ fn unverified(target: &Target<'_>, update: PendingUpdate, text: &str) -> Step {
     let diff = if compliant {
         RecordedDiff::default()
     } else {
-        difference(target, &live, &update.to_write)
+        difference(target, &live, &update.candidate)
     };
     decided(
         target,
@@ -202,31 +213,48 @@ fn unverified(target: &Target<'_>, update: PendingUpdate, text: &str) -> Step {
 
 fn after_accepted(target: &Target<'_>, update: PendingUpdate, result: &Value) -> Step {
     let live = Arc::clone(&update.live);
-    if compare::without_noise(result) == compare::without_noise(&live) {
-        return decided(
-            target,
-            &live,
-            ObjectState {
-                compliant: !update.status_differs,
-                matches_after_dry_run: true,
-                fields: if update.status_differs {
-                    update.fields
-                } else {
-                    Vec::new()
-                },
-                diff: update.diff,
-                ..ObjectState::compliant()
-            },
-        );
-    }
-    let diff = difference(target, &live, result);
-    let fields = if update.fields.is_empty() {
+    let (before, after) = (
+        compare::without_noise(&live),
+        compare::without_noise(result),
+    );
+    // A kind without a status subresource: the API server would store the desired status, so it is not the live one.
+    let stores_status = target.desired.content().definition.contains_key("status")
+        && before.get("status") != after.get("status");
+    let is_stored_already = before == after;
+    let diff = if is_stored_already {
+        update.diff.clone()
+    } else {
+        difference(target, &live, result)
+    };
+    let fields = if update.fields.is_empty() && !is_stored_already {
         // The comparison took a missing field for a default, which it is not.
         fields::between(target, &live, result)
     } else {
         update.fields.clone()
     };
-    let update = PendingUpdate { fields, ..update };
+    let update = PendingUpdate {
+        status_differs: update.status_differs || stores_status,
+        is_verified: true,
+        fields,
+        ..update
+    };
+    if is_stored_already || stores_status && compare::with_status_of(&after, &before) == before {
+        return decided(
+            target,
+            &live,
+            ObjectState {
+                compliant: !update.status_differs,
+                matches_after_dry_run: is_stored_already,
+                fields: if update.status_differs {
+                    update.fields
+                } else {
+                    Vec::new()
+                },
+                diff,
+                ..ObjectState::compliant()
+            },
+        );
+    }
     match (target.mode, target.desired.recreate) {
         (RemediationAction::Inform, _) => decided(
             target,
@@ -246,7 +274,7 @@ fn after_accepted(target: &Target<'_>, update: PendingUpdate, result: &Value) ->
 
 fn after_invalid(target: &Target<'_>, update: PendingUpdate) -> Step {
     let live = Arc::clone(&update.live);
-    let diff = difference(target, &live, &update.to_write);
+    let diff = difference(target, &live, &update.candidate);
     match (target.mode, target.desired.recreate) {
         (RemediationAction::Inform, _) => decided(
             target,
@@ -278,12 +306,41 @@ pub fn after_update(
     update: PendingUpdate,
     answer: Result<&Value, &WriteError>,
 ) -> Step {
+    if !update.is_verified {
+        return after_first_update(target, update, answer);
+    }
     match answer {
         Ok(updated) => after_write(target, update, updated),
         Err(refused) => {
             let message = update_text(target, refused)
                 .unwrap_or_else(|| messages::cannot_update(&target.in_words(), refused.text()));
             after_failure(target, update, message)
+        }
+    }
+}
+
+/// The decision after an update without a dry run before it. What the API server answers is judged as if it were to a dry run.
+fn after_first_update(
+    target: &Target<'_>,
+    update: PendingUpdate,
+    answer: Result<&Value, &WriteError>,
+) -> Step {
+    match answer {
+        Err(refused @ WriteError::Conflict(_)) => {
+            let message = messages::cannot_update(&target.in_words(), refused.text());
+            after_failure(target, update, message)
+        }
+        Err(refused) => after_dry_run(target, update, Err(refused)),
+        Ok(updated) => {
+            // A dry run has the version of the live object.
+            let mut result = updated.clone();
+            if let Some(version) = update.live.pointer("/metadata/resourceVersion") {
+                result["metadata"]["resourceVersion"] = version.clone();
+            }
+            match after_accepted(target, update, &result) {
+                Step::Update(verified) => after_write(target, *verified, updated),
+                unchanged => unchanged,
+            }
         }
     }
 }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use kube::core::GroupVersionKind;
 use reeve_api::RemediationAction::{self, Enforce, Inform};
 use reeve_api::configuration_policy::ObjectProperties;
+use reeve_runtime::writes::Deletion;
 use rstest::rstest;
 use serde_json::{Value, json};
 
@@ -97,13 +98,18 @@ fn play(target: &Target<'_>, live: &ReadResult, server: &Server) -> Decision {
                 after_create(target, server.create.as_ref().map_or(Ok(&created), Err))
             }
             Step::Delete { uid } if uid != "u1" => panic!("{uid} is none that was seen"),
-            Step::Delete { .. } => after_delete(target, server.delete.as_ref().map_or(Ok(()), Err)),
+            Step::Delete { .. } => after_delete(
+                target,
+                server.delete.as_ref().map_or(Ok(Deletion::Complete), Err),
+            ),
             Step::DryRun(update) => {
-                let PendingUpdate { live, to_write, .. } = update.as_ref().clone();
+                let PendingUpdate {
+                    live, candidate, ..
+                } = update.as_ref().clone();
                 let answer = if server.keeps {
                     (*live).clone()
                 } else {
-                    to_write
+                    candidate
                 };
                 after_dry_run(
                     target,
@@ -112,12 +118,17 @@ fn play(target: &Target<'_>, live: &ReadResult, server: &Server) -> Decision {
                 )
             }
             Step::Update(update) => {
-                let answer = stored(&update.to_write, "8");
-                after_update(
-                    target,
-                    *update,
-                    server.update.as_ref().map_or(Ok(&answer), Err),
-                )
+                let answer = if server.keeps {
+                    update.live.as_ref().clone()
+                } else {
+                    stored(&update.to_write(), "8")
+                };
+                // The API server judges an update as it judges a dry run.
+                let refused = match &server.dry_run {
+                    Some(refused) if !update.is_verified => Some(refused),
+                    _ => server.update.as_ref(),
+                };
+                after_update(target, *update, refused.map_or(Ok(&answer), Err))
             }
             Step::Recreate(update) => {
                 let mut answer = stored(&target.to_create(), "9");

@@ -67,7 +67,7 @@ fn replace_whole_fields(part: Part, desired: &Value, live: &mut Value) -> bool {
     let mut replaced = false;
     for field in fields {
         let wanted = desired.get("spec").and_then(|spec| spec.get(field));
-        let Some(wanted) = wanted.filter(|wanted| is_given(wanted)) else {
+        let Some(wanted) = wanted.filter(|wanted| is_given(part, wanted)) else {
             continue;
         };
         let found = live.get("spec").and_then(|spec| spec.get(field));
@@ -91,11 +91,14 @@ fn replace_whole_fields(part: Part, desired: &Value, live: &mut Value) -> bool {
     replaced
 }
 
-/// Empty lists and maps determine nothing.
-fn is_given(value: &Value) -> bool {
-    match value {
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => fields.values().any(|field| !field.is_null()),
+/// Empty lists and maps determine nothing, nor does a selector without requirements.
+fn is_given(part: Part, value: &Value) -> bool {
+    match (part, value) {
+        (_, Value::Array(items)) => !items.is_empty(),
+        (Part::OperatorGroup, Value::Object(fields)) => {
+            fields.values().any(|field| !is_zero(field))
+        }
+        (_, Value::Object(fields)) => fields.values().any(|field| !field.is_null()),
         _ => false,
     }
 }
@@ -110,13 +113,22 @@ fn is_same_config(wanted: &Value, found: &Value) -> bool {
     )
 }
 
+/// Maps whose keys are the user's: a key with an empty text is another thing than no key.
+const TEXT_MAPS: &[&str] = &["nodeSelector", "annotations", "matchLabels"];
+
 /// The value without fields that are the same as absent ones in Go.
 fn without_zeros(value: &Value) -> Value {
     match value {
         Value::Object(fields) => {
-            let fields = fields
-                .iter()
-                .map(|(name, field)| (name.clone(), without_zeros(field)));
+            let fields = fields.iter().map(|(name, field)| {
+                let is_text_map = TEXT_MAPS.contains(&name.as_str());
+                let field = if is_text_map {
+                    field.clone()
+                } else {
+                    without_zeros(field)
+                };
+                (name.clone(), field)
+            });
             Value::Object(fields.filter(|(_, field)| !is_zero(field)).collect())
         }
         Value::Array(items) => Value::Array(items.iter().map(without_zeros).collect()),
@@ -214,6 +226,9 @@ mod tests {
     #[case::empty_determines_nothing(
         json!({"targetNamespaces": []}), json!({"targetNamespaces": ["b"]}), None
     )]
+    #[case::selector_without_requirements_determines_nothing(
+        json!({"selector": {"matchLabels": {}}}), json!({"selector": {"matchLabels": {"b": "c"}}}), None
+    )]
     #[case::selector_is_replaced(
         json!({"selector": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}),
         json!({"selector": {"matchLabels": {"b": "c"}}}),
@@ -240,6 +255,17 @@ mod tests {
     )]
     #[case::more_on_the_cluster(
         json!({"nodeSelector": {"a": "b"}}), json!({"nodeSelector": {"a": "b", "c": "d"}}), false
+    )]
+    #[case::more_keys_with_empty_texts(
+        json!({"nodeSelector": {"node-role.kubernetes.io/infra": ""}}),
+        json!({"nodeSelector": {"node-role.kubernetes.io/infra": "", "node-role.kubernetes.io/old": ""}}),
+        false
+    )]
+    #[case::other_key_with_an_empty_text(
+        json!({"nodeSelector": {"node-role.kubernetes.io/infra": ""}}), json!({"nodeSelector": {}}), false
+    )]
+    #[case::zero_values_of_the_api_server(
+        json!({"nodeSelector": {"a": ""}}), json!({"nodeSelector": {"a": ""}, "resources": {}}), true
     )]
     #[case::other_value(json!({"nodeSelector": {"a": "b"}}), json!({"nodeSelector": {"a": "c"}}), false)]
     fn op_9_config_is_determined_as_a_whole(

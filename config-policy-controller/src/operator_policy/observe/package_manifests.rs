@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::{ObjectKey, not_found_as_none, status_message};
+use reeve_runtime::path::segment;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
@@ -117,7 +118,7 @@ impl PackageManifests {
         let api: Api<AnyDepth<DynamicObject>> =
             Api::namespaced_with(self.client.clone(), NAMESPACE, &kind.resource);
         let failed = |error: kube::Error| status_message(&error);
-        let found = not_found_as_none(api.get(&query.name).await).map_err(failed)?;
+        let found = not_found_as_none(api.get(&segment(&query.name)).await).map_err(failed)?;
         let found = found.map(|AnyDepth(object)| digest(&object));
         if found
             .as_ref()

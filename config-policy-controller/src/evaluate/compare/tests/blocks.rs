@@ -3,13 +3,19 @@
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use super::{list, map};
+use super::{STRICT, list, map};
 use crate::evaluate::compare::equal::{deep, lists};
 use crate::evaluate::compare::merge::{merge_lists, merge_maps};
-use crate::evaluate::compare::{Equality, ZeroRule, go_type};
+use crate::evaluate::compare::{AbsenceRules, EmptyListRule, Equality, ZeroRule, go_type};
 
-const STRICT: ZeroRule = ZeroRule::Distinct;
-const LAX: ZeroRule = ZeroRule::EqualsAbsent;
+const LAX: AbsenceRules = AbsenceRules {
+    zero: ZeroRule::EqualsAbsent,
+    ..STRICT
+};
+const EXACT: AbsenceRules = AbsenceRules {
+    empty_list: EmptyListRule::EqualsAbsent,
+    ..STRICT
+};
 
 #[test]
 fn merging_maps_keeps_whole_numbers_whole() {
@@ -112,7 +118,7 @@ fn merging_lists(#[case] desired: Value, #[case] live: Value, #[case] expected: 
 #[case::lists_in_lists_have_an_order(json!([[1, 2]]), json!([[2, 1]]), Equality::Different)]
 #[case::map_and_text(json!([{}]), json!(["map[]"]), Equality::Different)]
 fn list_equality(#[case] a: Value, #[case] b: Value, #[case] expected: Equality) {
-    assert_eq!(lists(&list(a), &list(b)), expected);
+    assert_eq!(lists(&list(a), &list(b), STRICT), expected);
 }
 
 #[rstest]
@@ -122,7 +128,10 @@ fn list_equality(#[case] a: Value, #[case] b: Value, #[case] expected: Equality)
 #[case::empty_text_and_absent(json!({"a": ""}), json!({}), STRICT, Equality::Different)]
 #[case::empty_map_and_absent(json!({"a": {}}), json!({}), STRICT, Equality::Different)]
 #[case::empty_map_and_absent_lax(json!({"a": {}}), json!({}), LAX, Equality::IfDefaulted)]
-#[case::empty_list_and_absent(json!({"a": []}), json!({}), STRICT, Equality::Same)]
+#[case::empty_list_and_absent(json!({"a": []}), json!({}), STRICT, Equality::IfDefaulted)]
+#[case::empty_list_and_absent_exact(json!({"a": []}), json!({}), EXACT, Equality::Same)]
+#[case::empty_list_and_absent_in_an_item(json!({"l": [{"a": [], "b": 1}]}), json!({"l": [{"b": 1}]}), STRICT, Equality::IfDefaulted)]
+#[case::empty_list_and_null_in_a_map(json!({"a": []}), json!({"a": null}), STRICT, Equality::Same)]
 #[case::empty_list_and_number(json!({"a": []}), json!({"a": 1}), STRICT, Equality::Same)]
 #[case::null_and_absent(json!({"a": null}), json!({}), STRICT, Equality::IfDefaulted)]
 #[case::other_volume(json!({"emptyDir": {}}), json!({"s3": {"bucket": "b"}}), STRICT, Equality::Different)]
@@ -147,10 +156,10 @@ fn list_equality(#[case] a: Value, #[case] b: Value, #[case] expected: Equality)
 fn equality(
     #[case] merged: Value,
     #[case] live: Value,
-    #[case] zero: ZeroRule,
+    #[case] absence: AbsenceRules,
     #[case] expected: Equality,
 ) {
-    assert_eq!(deep(&merged, &live, zero), expected);
+    assert_eq!(deep(&merged, &live, absence), expected);
 }
 
 #[rstest]

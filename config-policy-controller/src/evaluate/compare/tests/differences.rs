@@ -2,11 +2,11 @@
 
 use serde_json::json;
 
-use super::{Verdict, compared, list, map, verdict_of};
+use super::{STRICT, Verdict, compared, list, map, verdict_of};
 use crate::evaluate::compare::ComplianceType::{MustHave, MustOnlyHave};
 use crate::evaluate::compare::equal::{deep, lists};
 use crate::evaluate::compare::merge::merge_lists;
-use crate::evaluate::compare::{DesiredContent, Equality, ZeroRule, matches};
+use crate::evaluate::compare::{DesiredContent, Equality, matches};
 
 #[test]
 fn cfg_130_unnamed_objects_follow_the_same_rules() {
@@ -57,14 +57,14 @@ fn cfg_117_list_merge_finds_the_perfect_assignment() {
     // The general item comes first and fits both live items; only one choice leaves one for the special item.
     let desired = list(json!([{"kind": "User"}, {"kind": "User", "id": 1}]));
     let live = list(json!([{"kind": "User", "id": 1}, {"kind": "User", "id": 2}]));
-    let merged = merge_lists(&desired, &live, ZeroRule::Distinct);
-    assert_eq!(lists(&merged, &live), Equality::Same);
+    let merged = merge_lists(&desired, &live, STRICT);
+    assert_eq!(lists(&merged, &live, STRICT), Equality::Same);
 
     // Two items of the same name: the live one that already fits is taken.
     let desired = list(json!([{"name": "a", "x": 1}]));
     let live = list(json!([{"name": "a", "x": 2}, {"name": "a", "x": 1}]));
     assert_eq!(
-        lists(&merge_lists(&desired, &live, ZeroRule::Distinct), &live),
+        lists(&merge_lists(&desired, &live, STRICT), &live, STRICT),
         Equality::Same
     );
 }
@@ -74,9 +74,9 @@ fn cfg_117_list_equality_finds_the_perfect_assignment() {
     // Sorted by their text these would be paired crosswise.
     let a = list(json!([{"z": 1}, {"a": 0, "z": 2}]));
     let b = list(json!([{"z": 2}, {"a": 0, "z": 1}]));
-    assert_eq!(lists(&a, &b), Equality::Different);
+    assert_eq!(lists(&a, &b, STRICT), Equality::Different);
     let b = list(json!([{"a": 0, "z": 1}, {"a": 0, "z": 2}]));
-    assert_eq!(lists(&a, &b), Equality::IfDefaulted);
+    assert_eq!(lists(&a, &b, STRICT), Equality::IfDefaulted);
 }
 
 #[test]
@@ -101,7 +101,7 @@ fn cfg_109_identical_items_do_not_collide() {
     ];
     for (a, b) in texts {
         assert_eq!(
-            lists(&list(a.clone()), &list(b.clone())),
+            lists(&list(a.clone()), &list(b.clone()), STRICT),
             Equality::Different,
             "{a} {b}"
         );
@@ -110,7 +110,7 @@ fn cfg_109_identical_items_do_not_collide() {
 
 #[test]
 fn cfg_125_keys_of_the_live_object_only_are_compared() {
-    let strict = |a, b| deep(&a, &b, ZeroRule::Distinct);
+    let strict = |a, b| deep(&a, &b, STRICT);
     assert_eq!(
         strict(json!({"a": 0}), json!({"b": 5})),
         Equality::Different

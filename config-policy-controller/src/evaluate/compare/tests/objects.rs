@@ -326,3 +326,76 @@ fn searching(#[case] compliance: ComplianceType, #[case] wanted: Value, #[case] 
     };
     assert_eq!(matches(desired, &live), expected);
 }
+
+/// Where a desired field is that the live object does not have.
+#[derive(Debug, Clone, Copy)]
+enum Place {
+    TopLevel,
+    Nested,
+    ListItem,
+    Status,
+}
+
+impl Place {
+    /// The desired object with this value of the field, and the live object without it.
+    fn objects(self, value: Value) -> (Value, Value) {
+        let mut live = json!({
+            "apiVersion": "ex.org/v1", "kind": "Thing",
+            "spec": {"b": 1, "items": [{"name": "n"}]}, "status": {"b": 1},
+        });
+        let mut wanted = live.clone();
+        let place = match self {
+            Self::TopLevel => &mut wanted,
+            Self::Nested => &mut wanted["spec"],
+            Self::ListItem => &mut wanted["spec"]["items"][0],
+            Self::Status => &mut wanted["status"],
+        };
+        place["a"] = value;
+        live["metadata"] = json!({"name": "t"});
+        (wanted, live)
+    }
+}
+
+/// CFG-176: one row for each value, one column for each compliance type.
+#[rstest]
+fn cfg_176_absent_field(
+    #[values(Place::TopLevel, Place::Nested, Place::ListItem, Place::Status)] place: Place,
+) {
+    use Verdict::{AskServer, Compliant, NonCompliant};
+    let rows = match place {
+        Place::TopLevel => [
+            (json!(null), AskServer, AskServer),
+            (json!(0), NonCompliant, NonCompliant),
+            (json!(false), NonCompliant, NonCompliant),
+            (json!([]), AskServer, AskServer),
+            (json!(""), NonCompliant, NonCompliant),
+            (json!({}), NonCompliant, NonCompliant),
+            (json!(1), NonCompliant, NonCompliant),
+        ],
+        Place::Nested | Place::Status => [
+            (json!(null), AskServer, AskServer),
+            (json!(0), AskServer, AskServer),
+            (json!(false), AskServer, AskServer),
+            (json!([]), AskServer, Compliant),
+            (json!(""), NonCompliant, NonCompliant),
+            (json!({}), NonCompliant, NonCompliant),
+            (json!(1), NonCompliant, NonCompliant),
+        ],
+        Place::ListItem => [
+            (json!(null), AskServer, AskServer),
+            (json!(0), AskServer, AskServer),
+            (json!(false), AskServer, AskServer),
+            (json!([]), AskServer, Compliant),
+            (json!(""), AskServer, AskServer),
+            (json!({}), AskServer, AskServer),
+            (json!(1), NonCompliant, NonCompliant),
+        ],
+    };
+    for (value, musthave, mustonlyhave) in rows {
+        let (wanted, live) = place.objects(value.clone());
+        for (compliance, expected) in [(MustHave, musthave), (MustOnlyHave, mustonlyhave)] {
+            let found = verdict_of(&compared(compliance, &wanted, &live));
+            assert_eq!(found, expected, "{value} in {place:?}, {compliance:?}");
+        }
+    }
+}

@@ -26,14 +26,6 @@ const STRICT: &str = "Role in version \"v1\" cannot be handled as a Role: strict
     ],
     false
 )]
-#[case::update_failed(
-    Server { update: Some(WriteError::Other("no".to_owned())), ..Server::default() },
-    vec![
-        format!("NC | {LACKS} | roles [r] found but not as specified in namespace default"),
-        "NC | K8s update template error | roles [r] in namespace default failed to update with the error `no`".to_owned(),
-    ],
-    false
-)]
 fn updates_that_fail(#[case] server: Server, #[case] expected: Vec<String>, #[case] memo: bool) {
     let desired = desired(MustHave, role(&["get"]));
     let target = target(&desired, Enforce);
@@ -44,6 +36,27 @@ fn updates_that_fail(#[case] server: Server, #[case] expected: Vec<String>, #[ca
         (decision.memo.is_some(), decision.failure.is_none()),
         (memo, memo)
     );
+}
+
+#[test]
+fn update_that_fails_after_its_dry_run() {
+    let desired = desired(MustHave, role(&["get"]));
+    let target = target(&desired, Enforce);
+    let mut without_rules = role(&[]);
+    without_rules.as_object_mut().unwrap().remove("rules");
+    let server = Server {
+        update: Some(WriteError::Other("no".to_owned())),
+        ..Server::default()
+    };
+    let decision = play(&target, &present(without_rules), &server);
+    assert_eq!(
+        texts(&target, &decision),
+        [
+            &*format!("NC | {LACKS} | roles [r] found but not as specified in namespace default"),
+            "NC | K8s update template error | roles [r] in namespace default failed to update with the error `no`",
+        ]
+    );
+    assert!(decision.memo.is_none() && decision.failure.is_some());
 }
 
 #[rstest]

@@ -1,6 +1,7 @@
 //! The cases of a `ConfigurationPolicy`, on a real API server with nothing but the controller. A case has
 //! the number by which its users know it.
 
+mod absences;
 mod diffs;
 mod edges;
 mod encryption;
@@ -160,6 +161,7 @@ fn cases_20_to_47() -> Vec<Scenario<Evaluator>> {
 /// Where upstream's controller behaves worse, named after the rule.
 fn rough_edges() -> Vec<Scenario<Evaluator>> {
     scenarios![
+        cfg_176_absent_fields: absences::decided_by_the_api_server,
         cfg_40_3_from_polling_to_watching: intervals::from_polling_to_watching,
         cfg_53_2_unrelated_object_is_not_pruned: edges::unrelated_object,
         cfg_82_must_not_have_names_all: selection::must_not_have_names_all,
