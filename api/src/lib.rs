@@ -8,6 +8,7 @@ pub mod addon;
 pub mod compliance;
 pub mod configuration_policy;
 pub mod crds;
+pub mod dependency_graph;
 pub mod names;
 pub mod ocm;
 pub mod operator_policy;

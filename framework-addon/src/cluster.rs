@@ -2,6 +2,7 @@
 
 use kube::Client;
 use kube::api::Api;
+use reeve_api::dependency_graph::{DependencyGraph, Dependent};
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::events::{EventBroadcaster, EventRecorder};
 use reeve_runtime::object::ObjectKey;
@@ -83,6 +84,19 @@ impl Cluster {
     /// The API of policies.
     pub fn api(&self) -> Api<AnyDepth<Replica>> {
         Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// What its policies and their templates wait for.
+    pub fn dependency_graph(&self) -> DependencyGraph {
+        let mut graph = DependencyGraph::default();
+        let specs = self.policies.collect(|key, policy| {
+            let spec = policy.typed_spec().ok()?;
+            Some((Dependent::policy(&key.name), spec))
+        });
+        for (policy, spec) in specs {
+            graph.add(&policy, &spec, |dependency| dependency.name.clone());
+        }
+        graph
     }
 
     /// The names of the policies for which `predicate` holds.

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use reeve_api::dependency_graph::Dependent;
 use reeve_manifests::os_words;
 
 /// A document that is text, a number or a list.
@@ -68,11 +69,33 @@ pub(crate) fn invalid(object: &str, field: &str, why: &str) -> String {
     }
 }
 
+/// What a template prints for a value that does not exist.
+const NO_VALUE: &str = "<no value>";
+
+/// A text, with a note if it is about something that holds [`NO_VALUE`].
+fn with_no_value_note(mut text: String, about: &str) -> String {
+    if about.contains(NO_VALUE) {
+        text.push_str(" A template prints ");
+        text.push_str(NO_VALUE);
+        text.push_str(" for a value that does not exist.");
+    }
+    text
+}
+
 /// A name that Kubernetes does not take.
 pub(crate) fn not_a_name(object: &str) -> String {
-    format!(
+    let text = format!(
         "The name of {object} must consist of lower-case letters, digits, - and ., begin and end with a letter or digit, and have at most 253 characters."
-    )
+    );
+    with_no_value_note(text, object)
+}
+
+/// A namespace that Kubernetes does not take.
+pub(crate) fn not_a_namespace(object: &str, namespace: &str) -> String {
+    let text = format!(
+        "The namespace of {object} must consist of lower-case letters, digits and -, begin and end with a letter or digit, and have at most 63 characters."
+    );
+    with_no_value_note(text, namespace)
 }
 
 /// An object without a name.
@@ -88,9 +111,19 @@ pub(crate) fn policy_name(object: &str, length: usize) -> String {
 }
 
 /// A label or annotation that Kubernetes does not take.
-pub(crate) fn label(object: &str, place: &str, key: &str, why: &str) -> String {
+pub(crate) fn label(object: &str, place: &str, key: &str, value: &str, why: &str) -> String {
     let what = place.trim_end_matches('s');
-    format!("The {what} {key:?} of {object} is invalid: {why}.")
+    let text = format!("The {what} {key:?} of {object} is invalid: {why}.");
+    with_no_value_note(text, value)
+}
+
+/// Policies and templates that wait for each other.
+pub(crate) fn dependency_loop(members: &[Dependent]) -> String {
+    let members: Vec<String> = members.iter().map(ToString::to_string).collect();
+    format!(
+        "The dependencies are a loop, so none of them is ever met: {}.",
+        members.join(" -> ")
+    )
 }
 
 /// An object that was there before.

@@ -228,6 +228,12 @@ pub const RULES: &[Rule] = &[
         Warning,
         "A namespaced object needs a namespace or a namespaceSelector.",
     ),
+    rule(
+        "RVL210",
+        "dependencyLoop",
+        Error,
+        "Policies and templates must not wait for each other.",
+    ),
 ];
 
 /// The rule with an identifier.

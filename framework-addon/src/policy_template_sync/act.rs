@@ -4,9 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, Preconditions};
+use reeve_api::dependency_graph::Dependent;
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::{StatusReason, not_found_as_none, status_message};
+use reeve_runtime::path::segment;
 use reeve_runtime::strict::{self, Write};
 use reeve_runtime::writes;
 use serde_json::{Value, json};
@@ -56,7 +58,9 @@ impl TemplateSync {
                 None
             }
             TemplateDecision::Wait { unmet, delete } => {
-                let finding = Finding::pending(&unmet, work.parsed.ignores_pending);
+                let mut finding = Finding::pending(&unmet, work.parsed.ignores_pending);
+                let absent = &ready.dependency_state.absent;
+                finding.text.push_str(&self.why_pending(work, absent));
                 self.report_not_applied(work.policy, &about, &finding)
                     .await?;
                 if let Some(object) = delete {
@@ -106,6 +110,22 @@ impl TemplateSync {
         }
     }
 
+    /// What no change of a dependency can mend: a loop, and what is neither on the cluster nor in one of its policies.
+    fn why_pending(&self, work: TemplateWork<'_>, absent: &[Dependent]) -> String {
+        let graph = self.caches.managed.dependency_graph();
+        let unknown = absent.iter().filter(|one| !graph.has(one));
+        let mut why = messages::not_on_cluster(unknown);
+        let start = Dependent {
+            group: work.parsed.kind.group.clone(),
+            kind: work.parsed.kind.kind.clone(),
+            name: work.parsed.name.clone(),
+        };
+        if let Some(members) = graph.find_loop(&start) {
+            why.push_str(&messages::dependency_loop(&members));
+        }
+        why
+    }
+
     pub(super) fn api(&self, kind: &ServedKind) -> Api<AnyDepth<DynamicObject>> {
         let managed = &self.caches.managed;
         kind.api(managed.client.clone(), &managed.namespace)
@@ -150,7 +170,10 @@ impl TemplateSync {
     /// Whether the API server has the object, which the watch may not have delivered yet.
     async fn exists(&self, kind: &ServedKind, name: &str) -> bool {
         // If it cannot be asked, the reason for which the creation failed is the better one.
-        matches!(self.api(kind).get_metadata_opt(name).await, Ok(Some(_)))
+        matches!(
+            self.api(kind).get_metadata_opt(&segment(name)).await,
+            Ok(Some(_))
+        )
     }
 
     async fn update(

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use kube::api::DynamicObject;
+use reeve_api::dependency_graph::Dependent;
 use reeve_api::names::CLUSTER_NAMESPACE_LABEL;
 use reeve_runtime::discovery::ServedKind;
 
@@ -21,7 +22,7 @@ pub enum TemplateObservation {
     /// Its kind is no kind of templates.
     Unsupported,
     /// Its object can be applied.
-    Ready(ObservedObject),
+    Ready(Box<ObservedObject>),
 }
 
 /// The observed object and dependencies of a template whose object can be applied.
@@ -59,7 +60,9 @@ impl TemplateObservation {
 pub struct DependencyState {
     /// `<Kind> <name>` of those that are known not to be met.
     pub unmet: Vec<String>,
-    /// The same of those that may not or cannot be read, which a retry does not change.
+    /// Those of the unmet ones that do not exist.
+    pub absent: Vec<Dependent>,
+    /// `<Kind> <name>` of those that may not or cannot be read, which a retry does not change.
     pub unreadable: Vec<String>,
     /// The same of those that could not be read this time, with the reason.
     pub unclear: Vec<(String, String)>,

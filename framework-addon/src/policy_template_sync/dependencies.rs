@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use kube::core::GroupVersionKind;
+use reeve_api::dependency_graph::Dependent;
 use reeve_api::names::{GROUP, split_api_version};
 use reeve_api::policy::PolicyDependency;
 use serde_json::Value;
@@ -26,6 +27,15 @@ impl DependencyObject {
     /// The kind.
     pub fn gvk(&self) -> GroupVersionKind {
         GroupVersionKind::gvk(&self.group, &self.version, &self.kind)
+    }
+
+    /// The object, as the graph of dependencies has it. The hub names policies as they are named on the cluster.
+    pub fn dependent(&self) -> Dependent {
+        Dependent {
+            group: self.group.clone(),
+            kind: self.kind.clone(),
+            name: self.name.clone(),
+        }
     }
 
     /// `<Kind> <name>`, as messages have it.

@@ -1,6 +1,7 @@
 //! Every text of template sync that a user can see.
 
 use kube::core::GroupVersionKind;
+use reeve_api::dependency_graph::Dependent;
 use reeve_runtime::discovery::describe;
 use serde_json::Value;
 
@@ -150,6 +151,23 @@ pub fn pending(unmet: &[String]) -> String {
 /// The same for a template with `ignorePending`.
 pub fn pending_ignored(unmet: &[String]) -> String {
     format!("{} but ignorePending is true", pending(unmet))
+}
+
+/// Dependencies that neither exist nor are templates of a policy; empty if there are none.
+pub fn not_on_cluster<'d>(absent: impl Iterator<Item = &'d Dependent>) -> String {
+    let mut absent: Vec<String> = absent.map(ToString::to_string).collect();
+    absent.sort();
+    match absent.len() {
+        0 => String::new(),
+        1 => format!("; {} is not on the cluster", absent.concat()),
+        _ => format!("; {} are not on the cluster", absent.join(", ")),
+    }
+}
+
+/// Dependencies that wait for each other.
+pub fn dependency_loop(members: &[Dependent]) -> String {
+    let members: Vec<String> = members.iter().map(ToString::to_string).collect();
+    format!("; the dependencies are a loop: {}", members.join(" -> "))
 }
 
 /// The error of Go's accessor of unstructured objects for a value of another type.

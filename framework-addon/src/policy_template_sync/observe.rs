@@ -55,6 +55,8 @@ impl Observed {
 /// The result of reading a dependency.
 enum DependencyResult {
     Met,
+    /// The object does not exist, and must.
+    Absent,
     /// The object is known not to match.
     Unmet,
     /// The object may not or cannot be read, which a retry does not change.
@@ -173,6 +175,10 @@ impl TemplateSync {
                 .await
             {
                 DependencyResult::Met => {}
+                DependencyResult::Absent => {
+                    dependency_state.unmet.push(dependency_object.described());
+                    dependency_state.absent.push(dependency_object.dependent());
+                }
                 DependencyResult::Unmet => {
                     dependency_state.unmet.push(dependency_object.described());
                 }
@@ -205,11 +211,11 @@ impl TemplateSync {
                 LiveObject::Unreadable(read_error_text(&error))
             }
         };
-        Ok(TemplateObservation::Ready(ObservedObject {
+        Ok(TemplateObservation::Ready(Box::new(ObservedObject {
             kind,
             dependency_state,
             live,
-        }))
+        })))
     }
 
     async fn find(
@@ -233,7 +239,7 @@ impl TemplateSync {
     ) -> DependencyResult {
         let kind = match self.find(&dependency_object.gvk(), observed).await {
             Ok(kind) => kind,
-            Err(error) if error.is_absent() => return DependencyResult::Unmet,
+            Err(error) if error.is_absent() => return DependencyResult::Absent,
             Err(error) => return DependencyResult::Unclear(error.to_string()),
         };
         let namespace = if kind.namespaced {
@@ -249,6 +255,8 @@ impl TemplateSync {
             Ok(object) => {
                 if dependencies::is_met(dependency_object, compliance, object.as_deref()) {
                     DependencyResult::Met
+                } else if object.is_none() {
+                    DependencyResult::Absent
                 } else {
                     DependencyResult::Unmet
                 }
@@ -313,7 +321,9 @@ mod tests {
         match read_failure(&error) {
             DependencyResult::Unreadable => assert!(is_lasting),
             DependencyResult::Unclear(_) => assert!(!is_lasting),
-            DependencyResult::Met | DependencyResult::Unmet => panic!("nothing was read"),
+            DependencyResult::Met | DependencyResult::Absent | DependencyResult::Unmet => {
+                panic!("nothing was read")
+            }
         }
     }
 }

@@ -87,11 +87,11 @@ fn error_has_a_class_and_may_be_retriable(
 }
 
 fn ready(namespaced: bool) -> TemplateObservation {
-    TemplateObservation::Ready(decide::ObservedObject {
+    TemplateObservation::Ready(Box::new(decide::ObservedObject {
         kind: served("a/v1", "K", namespaced),
         dependency_state: decide::DependencyState::default(),
         live: decide::LiveObject::Absent,
-    })
+    }))
 }
 
 fn labelled(namespaced: bool) -> LabelledObject {

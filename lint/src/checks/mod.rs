@@ -1,6 +1,7 @@
 //! What violates rules.
 
 mod bindings;
+mod dependencies;
 mod names;
 mod policies;
 mod scalars;
@@ -54,6 +55,7 @@ pub(crate) fn all(files: &[File], crds: &[Value]) -> Vec<Finding> {
     }
     findings.extend(names::duplicates(&items));
     findings.extend(bindings::check(&items));
+    findings.extend(dependencies::check(&items));
     findings.extend(selectors::check(&items));
     findings
 }

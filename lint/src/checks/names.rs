@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use reeve_go_compat::labels::{is_dns_subdomain, key_errors, value_errors};
+use reeve_go_compat::labels::{is_dns_label, is_dns_subdomain, key_errors, value_errors};
 use serde_json::Value;
 
 use crate::file::join;
@@ -21,6 +21,11 @@ pub(crate) fn check(item: &Item<'_>) -> Vec<Finding> {
     {
         let message = messages::not_a_name(&item.described());
         findings.push(item.finding("/metadata/name", "RVL004", message));
+    }
+    let namespace = item.namespace();
+    if !namespace.is_empty() && !namespace.contains("{{") && !is_dns_label(namespace) {
+        let message = messages::not_a_namespace(&item.described(), namespace);
+        findings.push(item.finding("/metadata/namespace", "RVL004", message));
     }
     let is_document = matches!(item.role, Role::Document);
     let is_given = |field: &str| match item.value.pointer(field) {
@@ -59,12 +64,13 @@ fn labels(item: &Item<'_>) -> Vec<Finding> {
             if key.contains("{{") || is_templated(value) {
                 continue;
             }
+            let text = value.as_str().unwrap_or_default();
             let mut errors = key_errors(key);
-            if let (Some(value), "labels") = (value.as_str(), place) {
-                errors.extend(value_errors(value));
+            if place == "labels" {
+                errors.extend(value_errors(text));
             }
             if let Some(error) = errors.first() {
-                let message = messages::label(&item.described(), place, key, error);
+                let message = messages::label(&item.described(), place, key, text, error);
                 findings.push(item.finding(&join(&at, key), "RVL004", message));
             }
         }

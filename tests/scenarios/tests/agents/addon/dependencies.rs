@@ -71,7 +71,8 @@ pub(crate) async fn waits(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let text = format!(
         "Dependencies were not satisfied: 1 is still pending (ConfigurationPolicy {wanted})"
     );
-    pending(&policy, name, &text).await?;
+    let absent = format!("{text}; ConfigurationPolicy {wanted} is not on the cluster");
+    pending(&policy, name, &absent).await?;
     ensure!(policy.find(CONFIGURATION, name).await?.is_none());
     dependency(place, wanted, "NonCompliant").await?;
     policy
@@ -99,7 +100,7 @@ pub(crate) async fn ignored(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let reported = policy.is("Compliant").await?;
     let text = format!(
         "Compliant; Dependencies were not satisfied: 1 is still pending \
-         (ConfigurationPolicy {wanted}) but ignorePending is true"
+         (ConfigurationPolicy {wanted}) but ignorePending is true; ConfigurationPolicy {wanted} is not on the cluster"
     );
     ensure!(reported.newest(name) == text, "{reported}");
     dependency(policy.place(), wanted, "Compliant").await?;
@@ -116,7 +117,7 @@ pub(crate) async fn unknown_group(world: Arc<Agents>, mode: Mode) -> Result<()> 
     });
     let spec = spec(&[unknown], &[(configuration(name, "inform"), &[])]);
     policy.apply_spec(&spec).await?;
-    let text = "Dependencies were not satisfied: 1 is still pending (Yyyyy nobody)";
+    let text = "Dependencies were not satisfied: 1 is still pending (Yyyyy nobody); Yyyyy nobody is not on the cluster";
     pending(&policy, name, text).await
 }
 
@@ -364,7 +365,11 @@ pub(crate) async fn kind_arrives(world: Arc<Agents>) -> Result<()> {
         &[(configuration(name, "inform"), &[])],
     );
     policy.apply_spec(&spec).await?;
-    let text = |what: &str| format!("Pending; Dependencies were not satisfied: {what}");
+    let text = |what: &str| {
+        format!(
+            "Pending; Dependencies were not satisfied: {what}; LateRule {name} is not on the cluster"
+        )
+    };
     let two = text(&format!(
         "2 are still pending (ConfigurationPolicy {wanted}, LateRule {name})"
     ));
