@@ -11,10 +11,10 @@ use reeve_report::{Entry, FailOn, Output, Report, Subject};
 use reeve_runtime::CancellationToken;
 use reeve_suites::{Evaluation, Question};
 
+use crate::fleet_args::FleetArgs;
 use crate::hub::HubArgs;
 use crate::inputs::{self, InputArgs};
 use crate::output;
-use crate::up::clusters::ClusterArgs;
 use crate::usage::{EXIT_FAILURE, usage};
 
 /// What is explained.
@@ -62,7 +62,7 @@ pub(crate) struct Explained {
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
-    fleet: ClusterArgs,
+    fleet: FleetArgs,
     #[command(flatten)]
     hub: HubArgs,
     /// A managed cluster of the hub that is read too, by a context of the kubeconfig; the context has the cluster's name if
@@ -124,7 +124,7 @@ impl Explained {
         let (input, clusters) = (self.input.clone(), self.fleet.clone());
         let reading = inputs::interruptible(stop, move || {
             let mut read = input.read();
-            let planned = clusters.plan(&mut read)?;
+            let planned = clusters.plan(&mut read, crate::up::CLUSTERS)?;
             anyhow::Ok((read, planned))
         });
         let (read, planned) = reading.await??;
@@ -136,6 +136,8 @@ impl Explained {
             crds: read.crds,
             policies: read.hub,
             unbound: self.input.unbound(),
+            constraints: planned.constraints,
+            notes: planned.notes,
         };
         let timeout = Duration::from_secs(self.timeout);
         let explained = Box::pin(reeve_suites::explain(evaluation, question, timeout)).await;

@@ -7,15 +7,18 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use reeve_report::{Entry, FailOn, Output, Report, Subject};
 use reeve_runtime::CancellationToken;
-use reeve_suites::{Clusters, Evaluation, RunOptions, Suites, evaluate, find, run_all};
+use reeve_suites::{Evaluation, RunOptions, Suites, evaluate, find, run_all};
 
+use crate::fleet_args::FleetArgs;
 use crate::inputs::{self, InputArgs, Objects};
-use crate::output;
 use crate::up::changes;
 use crate::usage::{EXIT_FAILURE, usage};
+use crate::{messages, output};
 
 /// The interval between two looks at the files of `--watch`.
 const WATCH: Duration = Duration::from_millis(500);
+/// How many clusters there are without a suite, unless the arguments say it.
+const CLUSTERS: usize = 1;
 
 /// What is tested.
 // Each boolean is a separate flag.
@@ -40,9 +43,8 @@ pub(crate) struct Args {
     /// Without a suite: a file or folder with the objects that every cluster has. May be given several times.
     #[arg(long, value_name = "PATH")]
     cluster_objects: Vec<PathBuf>,
-    /// Without a suite: how many clusters there are.
-    #[arg(long, default_value_t = 1, value_name = "N")]
-    clusters: usize,
+    #[command(flatten)]
+    fleet: FleetArgs,
     /// Which findings make the exit code 2.
     #[arg(long, value_enum, default_value_t, value_name = "STATE")]
     fail_on: FailOn,
@@ -139,6 +141,7 @@ impl Args {
         let options = RunOptions {
             parallel,
             timeout: Duration::from_secs(self.timeout),
+            assumes_kinds: self.fleet.assume_kinds,
         };
         let outcome = run_all(found.suites, options).await;
         let skipped = found.skipped.into_iter().chain(outcome.skipped);
@@ -170,26 +173,28 @@ impl Args {
         objects.crds.extend(read.crds);
         objects.skipped.extend(read.skipped);
         objects.errors.extend(read.errors);
-        let cluster_objects = objects.add(inputs::read_paths(&self.cluster_objects));
+        let mut fleet = self.fleet.clone();
+        let paths = self.cluster_objects.iter();
+        let of_all = paths.map(|path| format!("*={}", path.display()));
+        fleet.objects.extend(of_all);
+        let planned = fleet.plan(&mut objects, CLUSTERS)?;
         inputs::fail(&objects.errors)?;
-        let clusters = match reeve_suites::clusters(&Clusters::Count(self.clusters)) {
-            Ok(clusters) => clusters,
-            Err(why) => return usage(format!("--clusters: {why}")),
-        };
         let sources = crate::up::sources(&objects.hub);
-        let of_clusters = clusters.iter();
         let evaluation = Evaluation {
-            of_clusters: of_clusters
-                .map(|cluster| (cluster.name.clone(), cluster_objects.clone()))
-                .collect(),
-            clusters,
+            of_clusters: planned.objects,
+            clusters: planned.clusters,
             crds: objects.crds,
             policies: objects.hub,
             unbound: self.input.unbound(),
+            constraints: planned.constraints,
+            notes: planned.notes,
         };
         let timeout = Duration::from_secs(self.timeout);
         let evaluated = Box::pin(evaluate(evaluation, timeout)).await;
         let (mut entries, notes): (Vec<Entry>, _) = evaluated.map_err(anyhow::Error::msg)?;
+        if entries.is_empty() {
+            anyhow::bail!("{}", messages::NO_POLICY);
+        }
         for entry in &mut entries {
             entry.source = sources.get(&entry.subject).cloned();
         }

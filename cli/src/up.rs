@@ -1,7 +1,6 @@
 //! `reeve up`: a hub and managed clusters in this process, with every controller.
 
 pub(crate) mod changes;
-pub(crate) mod clusters;
 mod logs;
 mod messages;
 mod screen;
@@ -14,22 +13,21 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use reeve_fleet::{
-    Access, Constraints, Fleet, FleetOptions, Foreign, Kubeconfig, Pods, RateLimits, Scratch,
-};
-use reeve_manifests::Object;
+use reeve_fleet::{Access, Fleet, FleetOptions, Foreign, Kubeconfig, Pods, RateLimits, Scratch};
 use reeve_report::{FailOn, Output};
 use reeve_runtime::CancellationToken;
 
+use crate::fleet_args::{FleetArgs, Planned};
 use crate::inputs::{self, InputArgs};
 use crate::{output, terminal};
-use clusters::{ClusterArgs, Planned};
 use logs::LogFileArgs;
 use screen::{Kind, Screen};
 use session::Session;
 pub(crate) use session::sources;
 use verdict::Wait;
 
+/// How many clusters there are unless the arguments say it.
+pub(crate) const CLUSTERS: usize = 2;
 /// How long to wait for the end of the controllers.
 const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(1);
 /// A start that takes longer is announced.
@@ -58,7 +56,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     input: InputArgs,
     #[command(flatten)]
-    fleet: ClusterArgs,
+    fleet: FleetArgs,
     /// Go on when some of the input cannot be read or applied.
     #[arg(long)]
     keep_going: bool,
@@ -81,10 +79,6 @@ pub(crate) struct Args {
     /// Add the contexts to a kubeconfig that Reeve has not written. Its other contexts stay in any case.
     #[arg(long)]
     force: bool,
-    /// Whether the clusters evaluate Gatekeeper's constraints. on: as a Gatekeeper's audit does; auto: so, if the input names a kind
-    /// of Gatekeeper; admission: constraints also refuse writes, as with Gatekeeper's webhook.
-    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
-    constraints: AuditConstraints,
     /// Let the controllers keep to the request rates that they have on real clusters. Without this they have none: there
     /// is nobody whom they could be too fast for.
     #[arg(long)]
@@ -113,7 +107,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     let (input, clusters) = (args.input.clone(), args.fleet.clone());
     let reading = inputs::interruptible(&stop, move || {
         let mut read = input.read();
-        let planned = clusters.plan(&mut read)?;
+        let planned = clusters.plan(&mut read, CLUSTERS)?;
         anyhow::Ok((read, planned))
     });
     let (read, planned) = reading.await??;
@@ -123,10 +117,9 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     let logs = args.log.start()?;
     let scratch = Scratch::new();
     let scratch = scratch.context("cannot make a folder for the controllers' kubeconfigs")?;
-    let constraints = args.constraints.of(&read.hub, &planned);
     let fleet = tokio::select! {
         () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
-        fleet = Fleet::start(args.options(scratch.path(), &planned, constraints)) => fleet?,
+        fleet = Fleet::start(args.options(scratch.path(), &planned)) => fleet?,
         never = notice_of_a_long_start(planned.clusters.len()) => match never {},
     };
     let kubeconfig = fleet.kubeconfig()?;
@@ -170,30 +163,6 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     }
 }
 
-/// When the clusters evaluate constraints.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, Default)]
-enum AuditConstraints {
-    #[default]
-    Auto,
-    On,
-    Admission,
-    Off,
-}
-
-impl AuditConstraints {
-    fn of(self, hub: &[Object], planned: &Planned) -> Constraints {
-        match self {
-            Self::On => Constraints::Audited,
-            Self::Admission => Constraints::Enforced,
-            Self::Off => Constraints::Ignored,
-            Self::Auto => {
-                let of_clusters = planned.objects.iter().flat_map(|(_, objects)| objects);
-                Constraints::needed_by(hub.iter().chain(of_clusters).map(|one| &one.value))
-            }
-        }
-    }
-}
-
 /// Prints that the fleet is still starting, once. Never ends.
 async fn notice_of_a_long_start(clusters: usize) -> Infallible {
     tokio::time::sleep(LONG_START).await;
@@ -217,7 +186,7 @@ impl Args {
         }
     }
 
-    fn options(&self, folder: &Path, planned: &Planned, constraints: Constraints) -> FleetOptions {
+    fn options(&self, folder: &Path, planned: &Planned) -> FleetOptions {
         FleetOptions {
             clusters: planned.clusters.clone(),
             folder: folder.to_owned(),
@@ -233,7 +202,7 @@ impl Args {
             } else {
                 RateLimits::Lifted
             },
-            constraints,
+            constraints: planned.constraints,
         }
     }
 }

@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
+use crate::registration::clusters::GIVEN_TAINTS_ANNOTATION;
+
 /// A managed cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cluster {
@@ -50,6 +52,8 @@ impl Cluster {
             );
             let taints: Vec<Value> = taints.collect();
             patch["spec"] = json!({ "taints": taints });
+            let keys: Vec<&str> = self.taints.iter().map(|taint| taint.key.as_str()).collect();
+            patch["metadata"]["annotations"] = json!({ GIVEN_TAINTS_ANNOTATION: keys.join(",") });
         }
         patch
             .as_object()

@@ -7,6 +7,7 @@
 
 mod admission;
 mod apply;
+mod assumed_kinds;
 mod bind;
 mod cluster;
 mod components;
@@ -28,6 +29,7 @@ mod setup;
 mod start;
 
 pub use apply::{Applied, ApplyError, Target, apply};
+pub use assumed_kinds::{AssumedKind, assumed_kinds, definitions_of};
 pub use cluster::{Cluster, Taint};
 pub use components::ComponentError;
 pub use constraints::{ConstraintEvaluation, Constraints};

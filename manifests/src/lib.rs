@@ -18,7 +18,7 @@ mod tests;
 
 pub use error::{ManifestError, ObjectError, os_words};
 pub use object::Object;
-pub use parse::{Document, YamlError, documents, from_yaml};
+pub use parse::{Document, YamlError, documents, from_yaml, nearest};
 pub use position::Position;
 pub use replace::{Readers, replace_file};
 pub use stdin::stdin_bytes;

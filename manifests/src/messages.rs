@@ -26,3 +26,8 @@ pub(crate) fn path(path: &Path) -> String {
         path.display().to_string()
     }
 }
+
+/// A field that does not exist, and one that is much like it.
+pub(crate) fn unknown_field(field: &str, nearest: &str) -> String {
+    format!("unknown field `{field}`, did you mean `{nearest}`?")
+}

@@ -155,6 +155,34 @@ fn yaml_error(error: &serde_saphyr::Error, document: &Document<'_>) -> YamlError
     YamlError {
         line: document.line.saturating_add(line).saturating_sub(1),
         column,
-        message: message.trim_end_matches([',', ':']).to_owned(),
+        message: with_nearest_field(message.trim_end_matches([',', ':'])),
     }
+}
+
+/// The message about an unknown field, with the field that may be meant in place of the list of all.
+fn with_nearest_field(message: &str) -> String {
+    let named = message.strip_prefix("unknown field `");
+    let Some((unknown, known)) = named.and_then(|named| named.split_once("`, expected ")) else {
+        return message.to_owned();
+    };
+    let known = known
+        .strip_prefix("one of ")
+        .unwrap_or(known)
+        .split([',', ' ']);
+    let known = known.map(|one| one.trim_matches('`'));
+    match nearest(unknown, known) {
+        Some(nearest) => messages::unknown_field(unknown, nearest),
+        None => message.to_owned(),
+    }
+}
+
+/// The word that is most like another one; nothing if none is much like it.
+pub fn nearest<'w>(word: &str, known: impl Iterator<Item = &'w str>) -> Option<&'w str> {
+    /// Jaro-Winkler similarity from which on a word is taken for a slip of another.
+    const ALIKE: f64 = 0.8;
+    let lower = word.to_lowercase();
+    let alike = known.map(|one| (strsim::jaro_winkler(&lower, &one.to_lowercase()), one));
+    let alike = alike.filter(|(likeness, _)| *likeness >= ALIKE);
+    let (_, nearest) = alike.max_by(|(one, _), (other, _)| one.total_cmp(other))?;
+    Some(nearest)
 }

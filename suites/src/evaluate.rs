@@ -3,11 +3,10 @@
 use std::time::Duration;
 
 use reeve_fleet::explain::{self, ExplainError, Servers};
-use reeve_fleet::{Cluster, Initial, Unbound};
+use reeve_fleet::{Cluster, Constraints, Initial, Unbound};
 use reeve_manifests::Object;
 use reeve_report::{Entry, Reason, State};
 
-use crate::known;
 use crate::world::{Setup, World, with_fleet};
 
 /// What leaves policies unplaced that nothing binds.
@@ -26,11 +25,17 @@ pub struct Evaluation {
     pub policies: Vec<Object>,
     /// What becomes of policies that no binding names.
     pub unbound: Unbound,
+    /// Whether the clusters evaluate Gatekeeper's constraints.
+    pub constraints: Constraints,
+    /// What was done for it without being asked for.
+    pub notes: Vec<String>,
 }
 
 impl Evaluation {
     fn setup(self) -> Setup {
         Setup {
+            constraints: self.constraints,
+            notes: self.notes,
             clusters: self.clusters,
             initial: Initial {
                 of_clusters: self.of_clusters,
@@ -47,12 +52,6 @@ pub async fn evaluate(
     evaluation: Evaluation,
     timeout: Duration,
 ) -> Result<(Vec<Entry>, Vec<String>), String> {
-    let mut evaluation = evaluation;
-    let of_clusters = evaluation.of_clusters.iter();
-    let of_clusters = of_clusters.flat_map(|(_, objects)| objects);
-    let named = evaluation.policies.iter().chain(of_clusters);
-    let known = known::definitions(named, &evaluation.crds);
-    evaluation.crds.extend(known);
     let setup = evaluation.setup();
     let evaluated = with_fleet(setup, timeout, async |world: &mut World<'_>| {
         let late = world.settled().await.err();

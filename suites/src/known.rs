@@ -4,8 +4,8 @@
 
 use std::collections::BTreeSet;
 
-use reeve_api::names::CONSTRAINT_TEMPLATES_CRD;
 use reeve_constraint_audit::constraint_templates_crd;
+use reeve_fleet::Constraints;
 use reeve_gatekeeper::TEMPLATE_GROUP;
 use reeve_gatekeeper::template::{ConstraintTemplate, crd};
 use reeve_manifests::{Object, Position};
@@ -60,15 +60,20 @@ const SETS: [Set; 3] = [
 ];
 
 /// The definitions of the known kinds that objects name, and of the constraints of templates among them, but for those
-/// that are given.
-pub(crate) fn definitions<'a>(
+/// that are given, and for Gatekeeper's where nothing evaluates constraints.
+pub fn definitions<'a>(
     objects: impl Iterator<Item = &'a Object> + Clone,
     given: &[Object],
+    constraints: Constraints,
 ) -> Vec<Object> {
     let given: BTreeSet<&str> = given.iter().map(|one| one.name.as_str()).collect();
     let mut all = Vec::new();
     let texts: Vec<String> = objects.clone().map(|one| one.value.to_string()).collect();
+    let is_evaluated = constraints != Constraints::Ignored;
     for set in &SETS {
+        if set.marks.contains(&GATEKEEPER) && !is_evaluated {
+            continue;
+        }
         let is_named = |text: &String| set.marks.iter().any(|mark| text.contains(mark));
         if texts.iter().any(is_named) {
             all.extend(set.definitions.iter().filter_map(|text| read(text)));
@@ -77,16 +82,13 @@ pub(crate) fn definitions<'a>(
             }
         }
     }
-    let templates = objects.filter(|object| object.is(TEMPLATE_GROUP, "ConstraintTemplate"));
+    let is_template =
+        |object: &&Object| is_evaluated && object.is(TEMPLATE_GROUP, "ConstraintTemplate");
+    let templates = objects.filter(is_template);
     let constraints = templates.filter_map(|template| constraint(&template.value));
     all.extend(constraints);
     all.retain(|one| !given.contains(one.name.as_str()));
     all
-}
-
-/// Whether an object is the definition of templates of constraints.
-pub(crate) fn is_of_templates(definition: &Object) -> bool {
-    definition.name == CONSTRAINT_TEMPLATES_CRD
 }
 
 /// A definition of this crate.
@@ -112,7 +114,7 @@ mod tests {
     }
 
     fn names(objects: &[Object], given: &[Object]) -> Vec<String> {
-        let all = definitions(objects.iter(), given);
+        let all = definitions(objects.iter(), given, Constraints::Audited);
         all.into_iter().map(|one| one.name).collect()
     }
 

@@ -21,6 +21,8 @@ mod tests;
 
 pub use evaluate::{Evaluation, Question, evaluate, explain};
 pub use inputs::{for_hub, policies_of_stdin, read_policies};
+pub use known::definitions as known_definitions;
+pub use messages::assumed_kinds as assumed_kinds_note;
 pub use read::{
     Loaded, ReadError, Suites, clusters, find, fleet_file, fleet_of_text, suites_of_text,
 };

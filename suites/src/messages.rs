@@ -1,5 +1,8 @@
 //! Every text of suites that a user sees.
 
+use reeve_fleet::AssumedKind;
+use reeve_report::plural;
+
 /// A document of another kind.
 pub(crate) fn other_kind(kind: &str, found: &str) -> String {
     format!("kind: expected {kind}, found {found:?}")
@@ -20,6 +23,34 @@ pub(crate) fn no_cluster_name(name: &str) -> String {
 /// A step names a cluster that the suite does not have.
 pub(crate) fn no_cluster(name: &str, known: &str) -> String {
     format!("no cluster {name:?}: the suite has {known}")
+}
+
+/// A suite without an expectation.
+pub(crate) const TESTS_NOTHING: &str = "no step of the suite expects anything, so it tests nothing";
+
+/// A step without an expectation, in which nothing happens.
+pub(crate) const EMPTY_STEP: &str = "nothing happens in this step, and nothing is expected";
+
+/// The kinds that are taken to exist; nothing if there are none.
+pub fn assumed_kinds(kinds: &[AssumedKind]) -> Option<String> {
+    let described = kinds.iter().map(|one| {
+        let scope = if one.namespaced {
+            "namespaced"
+        } else {
+            "cluster-scoped"
+        };
+        let (kind, group, plural) = (&one.kind, &one.group, one.plural());
+        format!("{kind} ({plural}.{group}, {scope})")
+    });
+    let described: Vec<String> = described.collect();
+    let count = plural(kinds.len(), "kind");
+    let verb = if kinds.len() == 1 { "is" } else { "are" };
+    (!kinds.is_empty()).then(|| {
+        let all = described.join(", ");
+        format!(
+            "{count} without a definition {verb} assumed, with any field (--assume-kinds): {all}"
+        )
+    })
 }
 
 /// An expectation that nothing fulfils.

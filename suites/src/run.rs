@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reeve_fleet::{Initial, Unbound};
+use reeve_fleet::{Constraints, Initial, Unbound};
 use reeve_manifests::{Input, Object, Position};
 use reeve_report::{Entry, Reason, Skip, Source, State};
 use tokio::sync::Semaphore;
@@ -30,6 +30,8 @@ pub struct RunOptions {
     pub parallel: usize,
     /// How long the controllers may take to become idle after a step.
     pub timeout: Duration,
+    /// Whether kinds without a definition are served, too.
+    pub assumes_kinds: bool,
 }
 
 /// What became of suites.
@@ -95,7 +97,10 @@ async fn run(loaded: &Loaded, options: RunOptions) -> Outcome {
     let started = Instant::now();
     let suite = &loaded.suite;
     let name = suite.metadata.name.as_str();
-    let (setup, skipped, errors) = setup(loaded);
+    let (setup, skipped, mut errors) = setup(loaded, options.assumes_kinds);
+    if suite.steps.iter().all(|step| step.expect.is_empty()) {
+        errors.push(messages::TESTS_NOTHING.to_owned());
+    }
     let mut outcome = Outcome {
         skipped,
         ..Outcome::default()
@@ -136,7 +141,7 @@ async fn run(loaded: &Loaded, options: RunOptions) -> Outcome {
 }
 
 /// Reads the files of a suite.
-fn setup(loaded: &Loaded) -> (Setup, Vec<Skip>, Vec<String>) {
+fn setup(loaded: &Loaded, assumes_kinds: bool) -> (Setup, Vec<Skip>, Vec<String>) {
     let (suite, folder) = (&loaded.suite, &loaded.folder);
     let position = position(&loaded.source);
     let mut errors = Vec::new();
@@ -168,8 +173,15 @@ fn setup(loaded: &Loaded) -> (Setup, Vec<Skip>, Vec<String>) {
         .collect();
     let of_all = of_clusters.iter().flat_map(|(_, objects)| objects);
     let named = hub.objects.iter().chain(of_all).chain(&of_steps);
-    let mut definitions = known::definitions(named, &crds.objects);
+    let constraints = Constraints::needed_by(named.clone().map(|one| &one.value));
+    let mut definitions = known::definitions(named.clone(), &crds.objects, constraints);
     definitions.extend(crds.objects);
+    let mut notes = Vec::new();
+    if assumes_kinds {
+        let assumed = reeve_fleet::assumed_kinds(named.map(|one| &one.value), &definitions);
+        notes.extend(messages::assumed_kinds(&assumed));
+        definitions.extend(reeve_fleet::definitions_of(&assumed));
+    }
     let initial = Initial {
         crds: definitions,
         of_clusters,
@@ -179,6 +191,8 @@ fn setup(loaded: &Loaded) -> (Setup, Vec<Skip>, Vec<String>) {
     let setup = Setup {
         // The reader has checked them.
         clusters: clusters(&suite.clusters).unwrap_or_default(),
+        constraints,
+        notes,
         initial,
     };
     (setup, skipped.collect(), errors)
@@ -209,6 +223,18 @@ async fn steps(world: &mut World<'_>, loaded: &Loaded) -> Vec<Entry> {
                 break;
             }
         };
+        if rules.is_empty() && !step.acts() {
+            let (position, reason) = (source.clone(), Reason::text(messages::EMPTY_STEP));
+            entries.push(Entry {
+                subject: loaded.suite.metadata.name.clone(),
+                place: step.name.clone(),
+                state: State::Error,
+                reasons: vec![reason],
+                source: Some(position),
+                ..Entry::default()
+            });
+            continue;
+        }
         let worst = rules.iter().map(|rule| rule.state).min();
         entries.push(Entry {
             subject: loaded.suite.metadata.name.clone(),

@@ -1,9 +1,12 @@
 //! What a suite and a fleet file say.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::value::SeqAccessDeserializer;
+use serde::de::{self, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 /// The `apiVersion` of suites and fleet files.
@@ -70,13 +73,44 @@ pub struct FleetFile {
 }
 
 /// Managed clusters.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, JsonSchema)]
 #[serde(untagged)]
 pub enum Clusters {
     /// So many: cluster1, cluster2 and so on.
     Count(usize),
     /// These.
     Named(Vec<ClusterSpec>),
+}
+
+// Not derived: the error about a cluster in the list would only say that no variant fits.
+impl<'de> Deserialize<'de> for Clusters {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct NumberOrList;
+
+        impl<'de> Visitor<'de> for NumberOrList {
+            type Value = Clusters;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("a number or a list of clusters")
+            }
+
+            fn visit_u64<E: de::Error>(self, count: u64) -> Result<Clusters, E> {
+                let count = usize::try_from(count);
+                count.map(Clusters::Count).map_err(E::custom)
+            }
+
+            fn visit_i64<E: de::Error>(self, count: i64) -> Result<Clusters, E> {
+                let count = usize::try_from(count);
+                count.map(Clusters::Count).map_err(E::custom)
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, sequence: A) -> Result<Clusters, A::Error> {
+                let list = Vec::deserialize(SeqAccessDeserializer::new(sequence));
+                list.map(Clusters::Named)
+            }
+        }
+        deserializer.deserialize_any(NumberOrList)
+    }
 }
 
 impl Default for Clusters {
@@ -147,6 +181,16 @@ pub struct Step {
     /// What is expected then.
     #[serde(default)]
     pub expect: Expect,
+}
+
+impl Step {
+    /// Whether something happens in the step.
+    pub(crate) fn acts(&self) -> bool {
+        !(self.apply.is_empty()
+            && self.patch.is_empty()
+            && self.delete.is_empty()
+            && self.label.is_empty())
+    }
 }
 
 /// Objects to apply.
@@ -232,6 +276,17 @@ pub struct Expect {
     /// The clusters that placements choose.
     #[serde(default)]
     pub decisions: Vec<Decision>,
+}
+
+impl Expect {
+    /// Whether nothing is expected.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.compliance.is_empty()
+            && self.objects.is_empty()
+            && self.absent.is_empty()
+            && self.events.is_empty()
+            && self.decisions.is_empty()
+    }
 }
 
 /// The state of a policy.

@@ -102,6 +102,7 @@ async fn run(suite: &str, files: &[(&str, &str)]) -> Vec<Entry> {
     let options = RunOptions {
         parallel: 2,
         timeout: Duration::from_mins(1),
+        assumes_kinds: false,
     };
     let outcome = run_all(found.suites, options).await;
     assert_eq!(entries_of(folder.path()), before, "a file was written");

@@ -17,13 +17,17 @@ use reeve_runtime::discovery::{Discovery, group_version_kind};
 use reeve_runtime::object::{error_chain, status_message};
 use serde_json::Value;
 
-use crate::{known, messages};
+use crate::messages;
 
 /// A fleet and its first objects.
 #[derive(Default)]
 pub(crate) struct Setup {
     /// The managed clusters.
     pub(crate) clusters: Vec<Cluster>,
+    /// Whether they evaluate Gatekeeper's constraints.
+    pub(crate) constraints: Constraints,
+    /// What was done without being asked for.
+    pub(crate) notes: Vec<String>,
     /// What the hub and the clusters have.
     pub(crate) initial: Initial,
 }
@@ -56,17 +60,13 @@ pub(crate) async fn with_fleet<T>(
         data: None,
         pods: Pods::Settled,
         limits: RateLimits::Lifted,
-        constraints: if setup.initial.crds.iter().any(known::is_of_templates) {
-            Constraints::Audited
-        } else {
-            Constraints::Ignored
-        },
+        constraints: setup.constraints,
     });
     let fleet = fleet.await.map_err(|error| error_chain(&error))?;
     let mut world = World {
         fleet: &fleet,
         results: Results::default(),
-        notes: Vec::new(),
+        notes: setup.notes.clone(),
         bound: 0,
         errors: Vec::new(),
         unbound: setup.initial.unbound,

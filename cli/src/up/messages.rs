@@ -18,9 +18,9 @@ pub(super) fn ready(seconds: f64, kubeconfig: &Path, logs: Option<&Path>) -> Str
     )
 }
 
-/// A relative path as users type it.
+/// A relative path as users type it: as it was given where it begins with a dot.
 fn relative(path: &Path) -> String {
-    if path.is_absolute() {
+    if path.is_absolute() || path.starts_with(".") || path.starts_with("..") {
         path.display().to_string()
     } else {
         format!("./{}", path.display())
@@ -63,9 +63,4 @@ pub(super) fn changed(applied: usize, deleted: usize) -> String {
 /// An object that inputs no longer have is still on the hub.
 pub(super) fn not_deleted(kind: &str, name: &str, why: &str) -> String {
     format!("{kind} {name} cannot be deleted: {why}")
-}
-
-/// An argument names a cluster that is not there.
-pub(super) fn no_cluster(argument: &str, name: &str, known: &str) -> String {
-    format!("{argument}: no cluster {name:?}: there are {known}")
 }

@@ -12,10 +12,10 @@ use reeve_report::{Entry, Reason, Report, Source, State, made_namespaces, print,
 use reeve_runtime::CancellationToken;
 
 use super::changes::Deletions;
-use super::clusters::Planned;
 use super::screen::Screen;
 use super::verdict::{GRACE, Question, Verdict, Wait, waiting};
 use super::{Args, changes, messages};
+use crate::fleet_args::Planned;
 use crate::inputs::{self, Objects};
 use crate::usage::{EXIT_FINDINGS, EXIT_TIME};
 use crate::{output, terminal};
@@ -69,6 +69,9 @@ impl<'a> Session<'a> {
         }
         if let Some(skipped) = table::skipped(&self.read.skipped) {
             self.say(&format!("! {skipped}"));
+        }
+        for note in &planned.notes {
+            self.note(note.clone());
         }
         let initial = Initial {
             crds: self.read.crds.clone(),
@@ -191,6 +194,10 @@ impl<'a> Session<'a> {
         loop {
             self.settled().await?;
             let report = self.report().await?;
+            // Without an input another program may create a policy.
+            if report.entries.is_empty() && !self.read.hub.is_empty() {
+                anyhow::bail!("{}", crate::messages::NO_POLICY);
+            }
             self.screen.show(&report);
             let since = match &unchanged {
                 Some((since, entries)) if *entries == report.entries => *since,

@@ -162,7 +162,7 @@ fn policy_is_explained_from_binding_to_status() -> Result<()> {
         &["policies/alone on prod"],
     )?;
     ensure!(
-        alone.contains("kind ClusterPolicy is not installed (--crds)"),
+        alone.contains("kind ClusterPolicy is not installed (--crds, --assume-kinds)"),
         "{alone}"
     );
     explains(

@@ -9,6 +9,7 @@ mod docs;
 mod doctor;
 mod dryrun;
 mod explain;
+mod field;
 mod formats;
 mod hostile_templates;
 mod lint;

@@ -119,8 +119,7 @@ fn policy_of_standard_input_is_evaluated() -> Result<()> {
 #[test]
 fn unused_policy_is_skipped_with_a_reason_and_strict_fails() -> Result<()> {
     let folder = tempfile::tempdir()?;
-    let suite =
-        "apiVersion: reeve/v1alpha1\nkind: Suite\nmetadata: {name: s}\nsteps: [{name: nothing}]\n";
+    let suite = "apiVersion: reeve/v1alpha1\nkind: Suite\nmetadata: {name: s}\nsteps:\n- name: nothing is there\n  expect: {absent: [{apiVersion: v1, kind: ConfigMap, name: none, namespace: default}]}\n";
     std::fs::write(folder.path().join("s.yaml"), suite)?;
     std::fs::copy(
         root().join("policies/namespace.yaml"),

@@ -290,7 +290,7 @@ fn template_sync(replica: &Value, on: Option<&OnCluster>, cluster: &str) -> Vec<
             TemplateObject::NotServed => finding(
                 name,
                 State::Error,
-                crate::results::messages::kind_not_installed(kind),
+                crate::results::messages::kind_not_installed(kind, text(definition, "/apiVersion")),
             ),
         }
     };

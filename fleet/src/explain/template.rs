@@ -103,7 +103,9 @@ fn on_cluster(
         }
         Some(TemplateObject::NotServed) => {
             let kind = resolved.map(|one| text(one, "/kind")).unwrap_or_default();
-            let why = crate::results::messages::kind_not_installed(kind);
+            let api_version = resolved.map(|one| text(one, "/apiVersion"));
+            let api_version = api_version.unwrap_or_default();
+            let why = crate::results::messages::kind_not_installed(kind, api_version);
             finding("", State::Error, why)
         }
     };

@@ -18,6 +18,9 @@ pub const UNREACHABLE: &str = "cluster.open-cluster-management.io/unreachable";
 /// The lease that a cluster's agent renews, in the cluster's namespace on the hub.
 pub const LEASE: &str = "managed-cluster-lease";
 
+/// The keys of taints that a cluster has been given, separated by commas. Such a taint stays, whatever the conditions of the cluster are.
+pub const GIVEN_TAINTS_ANNOTATION: &str = "reeve.open-cluster-management.io/given-taints";
+
 /// How many renewals may be missed.
 const MISSED: i64 = 5;
 const DEFAULT_SECONDS: i32 = 60;
@@ -39,9 +42,15 @@ pub fn taints(cluster: &ManagedCluster) -> Option<Vec<Taint>> {
     let is = |taint: &Taint, key: &str| {
         taint.key == key && taint.value.is_empty() && taint.effect == "NoSelect"
     };
+    let annotations = cluster.metadata.annotations.as_ref();
+    let given = annotations.and_then(|all| all.get(GIVEN_TAINTS_ANNOTATION));
+    let is_given = |key: &str| given.is_some_and(|given| given.split(',').any(|one| one == key));
     let mut taints = cluster.spec.taints.clone();
     for key in [UNAVAILABLE, UNREACHABLE] {
         let present = taints.iter().any(|one| is(one, key));
+        if wanted != Some(key) && is_given(key) {
+            continue;
+        }
         if wanted != Some(key) {
             taints.retain(|one| !is(one, key));
         } else if !present {

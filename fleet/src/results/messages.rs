@@ -16,6 +16,9 @@ pub(crate) const RESTRICTED: &str = "its PlacementBindings are restricted: none 
 pub(crate) const UNWANTED: &str = "found, must not exist";
 /// An object is missing.
 pub(crate) const MISSING: &str = "not found";
+/// An object is missing whose name or namespace a template has made of nothing.
+pub(crate) const NO_VALUE: &str =
+    "not found (<no value> is what a template prints for a value that does not exist)";
 /// A field differs whose values are sensitive.
 pub(crate) const REDACTED: &str = "differs (redacted, recordDiff: InStatus shows it)";
 
@@ -32,9 +35,14 @@ pub(crate) fn on_the_hub(kind: &str) -> String {
     format!("a {kind} is not evaluated on the hub: make it a template of a Policy")
 }
 
-/// A kind that a template names is not there.
-pub(crate) fn kind_not_installed(kind: &str) -> String {
-    format!("kind {kind} is not installed (--crds)")
+/// A kind that a template names is not there. `named_in` is a text that names its group, such as the `apiVersion`.
+pub(crate) fn kind_not_installed(kind: &str, named_in: &str) -> String {
+    let option = if named_in.contains("gatekeeper.sh/") {
+        "--constraints=on"
+    } else {
+        "--crds, --assume-kinds"
+    };
+    format!("kind {kind} is not installed ({option})")
 }
 
 /// A template could not be resolved.

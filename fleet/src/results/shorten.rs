@@ -7,14 +7,17 @@ use super::cluster::{Evaluation, Related};
 use super::messages;
 
 /// The reasons of conditions that are violations. Whatever else does not comply could not be evaluated.
-const VIOLATIONS: [&str; 2] = [
+const VIOLATIONS: [&str; 3] = [
     "K8s does not have a `must have` object",
     "K8s has a `must not have` object",
+    "K8s deletion pending",
 ];
 /// The reasons of related objects.
 const MISSING: &str = "Resource not found but should exist";
 const UNWANTED: &str = "Resource found but should not exist";
 const MISMATCHED: &str = "Resource found but does not match";
+/// What a template prints for a value that does not exist.
+const NO_VALUE: &str = "<no value>";
 /// What begins the message of a template that was not applied.
 const TEMPLATE_ERROR: &str = "template-error; ";
 
@@ -71,6 +74,7 @@ fn about(related: &Related) -> Vec<Reason> {
         ..Reason::default()
     };
     match related.reason.as_deref().unwrap_or_default() {
+        MISSING if object(related).contains(NO_VALUE) => vec![of_object(messages::NO_VALUE)],
         MISSING => vec![of_object(messages::MISSING)],
         UNWANTED => vec![of_object(messages::UNWANTED)],
         MISMATCHED => fields(related, &of_object),
@@ -128,7 +132,7 @@ pub(crate) fn short(message: &str) -> String {
         text = text.strip_prefix(prefix).unwrap_or(text);
     }
     if let Some(kind) = missing_kind(text) {
-        return messages::kind_not_installed(kind);
+        return messages::kind_not_installed(kind, text);
     }
     unresolved(text).unwrap_or_else(|| text.to_owned())
 }

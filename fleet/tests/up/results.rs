@@ -134,7 +134,10 @@ async fn violations_name_objects_fields_and_kinds() -> Result<()> {
             "cm",
             r#"east Violation: ConfigMap default/made: data.hub wanted "a" found "b""#,
         )?;
-        expect("gear", "east Error: kind Gear is not installed (--crds)")?;
+        expect(
+            "gear",
+            "east Error: kind Gear is not installed (--crds, --assume-kinds)",
+        )?;
         let found = lines(&entries, "broken");
         ensure!(
             found.len() == 1 && found[0].starts_with("east Error: ") && found[0].contains("no"),

@@ -166,7 +166,7 @@ fn run(work: &Path, command: &str, more: &[&str]) -> Result<Output> {
 fn shown(output: &Output, work: &Path) -> String {
     let visible = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).replace('\u{1b}', "\\e");
-        let text = text.replace(&*work.to_string_lossy(), "<folder>");
+        let text = without_times(&text.replace(&*work.to_string_lossy(), "<folder>"));
         let lines = text.lines().map(|line| match line.strip_suffix(' ') {
             Some(rest) => format!("{rest}·\n"),
             None => format!("{line}\n"),
@@ -180,6 +180,29 @@ fn shown(output: &Output, work: &Path) -> String {
         }
     }
     text.trim_end_matches('\n').to_owned()
+}
+
+/// A text in which times such as `0.61 s` are `<time>`.
+fn without_times(text: &str) -> String {
+    let mut parts = text.split(" s").peekable();
+    let mut result = String::new();
+    while let Some(part) = parts.next() {
+        let start = part.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        let number = part.strip_prefix(start).unwrap_or_default();
+        let ends = parts
+            .peek()
+            .is_none_or(|next| !next.starts_with(|letter: char| letter.is_alphanumeric()));
+        if number.parse::<f64>().is_ok() && number.contains('.') && ends {
+            result.push_str(start);
+            result.push_str("<time>");
+        } else {
+            result.push_str(part);
+            if parts.peek().is_some() {
+                result.push_str(" s");
+            }
+        }
+    }
+    result
 }
 
 /// A text without the sequences of colours.

@@ -1,47 +1,80 @@
-//! The clusters of a fleet, from `--clusters`, `--label` and `--objects`.
+//! The fleet in this process that `up`, `test` and `explain` evaluate policies on: its clusters, the kinds that they have, and whether
+//! they evaluate constraints.
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result};
-use reeve_fleet::Cluster;
+use anyhow::Result;
+use reeve_fleet::{Cluster, Constraints};
 use reeve_manifests::{Input, Object, Position};
 use reeve_suites::{ClusterSpec, Clusters};
 use serde_json::Value;
 
-use super::messages;
-use crate::inputs::Objects;
+use crate::inputs::{self, Objects};
+use crate::messages;
 use crate::usage::usage;
 
 /// Every cluster.
 const ALL: &str = "*";
 
-/// What the clusters of a fleet are.
+/// What a fleet is made of.
 #[derive(clap::Args, Clone, Debug)]
-pub(crate) struct ClusterArgs {
+pub(crate) struct FleetArgs {
     /// How many managed clusters there are (cluster1, cluster2 and so on), or a file that lists them with labels,
-    /// claims, taints and objects.
-    #[arg(long, default_value = "2", value_name = "N|FILE")]
-    pub(crate) clusters: String,
+    /// claims, taints and objects. Default: 2, and 1 for reeve test.
+    #[arg(long, value_name = "N|FILE")]
+    pub(crate) clusters: Option<String>,
     /// Labels of a cluster. May be given several times.
     #[arg(long, value_name = "CLUSTER:KEY=VALUE[,…]")]
     pub(crate) label: Vec<String>,
     /// A file or folder with objects that a cluster has at first; `*` is every cluster. May be given several times.
     #[arg(long, value_name = "CLUSTER=PATH")]
     pub(crate) objects: Vec<String>,
+    /// Whether the clusters evaluate Gatekeeper's constraints. on: as a Gatekeeper's audit does; auto: so, if the input names a kind
+    /// of Gatekeeper; admission: constraints also refuse writes, as with Gatekeeper's webhook.
+    #[arg(long, value_enum, default_value_t, value_name = "WHEN")]
+    pub(crate) constraints: ConstraintsWhen,
+    /// Serve kinds that no CRD describes, without a schema: plural and scope are guessed from how policies use them, and said.
+    #[arg(long)]
+    pub(crate) assume_kinds: bool,
 }
 
-/// Clusters with their first objects.
+/// When the clusters evaluate constraints.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, Default)]
+pub(crate) enum ConstraintsWhen {
+    #[default]
+    Auto,
+    On,
+    Admission,
+    Off,
+}
+
+impl ConstraintsWhen {
+    fn of<'o>(self, objects: impl Iterator<Item = &'o Object>) -> Constraints {
+        match self {
+            Self::On => Constraints::Audited,
+            Self::Admission => Constraints::Enforced,
+            Self::Off => Constraints::Ignored,
+            Self::Auto => Constraints::needed_by(objects.map(|one| &one.value)),
+        }
+    }
+}
+
+/// A fleet as it is to be started, with the first objects of its clusters.
 #[derive(Debug, Default)]
 pub(crate) struct Planned {
     pub(crate) clusters: Vec<Cluster>,
     pub(crate) objects: Vec<(String, Vec<Object>)>,
+    pub(crate) constraints: Constraints,
+    /// What is assumed, to be said.
+    pub(crate) notes: Vec<String>,
 }
 
-impl ClusterArgs {
-    /// Reads what the arguments name. What cannot be read, is among the errors of `read`.
-    pub(crate) fn plan(&self, read: &mut Objects) -> Result<Planned> {
+impl FleetArgs {
+    /// Reads what the arguments name. What cannot be read, is among the errors of `read`, and definitions that are known or assumed
+    /// are among its CRDs. `count` is how many clusters there are unless the arguments say it.
+    pub(crate) fn plan(&self, read: &mut Objects, count: usize) -> Result<Planned> {
         let mut planned = Planned::default();
-        let (spec, folder) = self.spec()?;
+        let (spec, folder) = self.spec(count)?;
         planned.clusters = match reeve_suites::clusters(&spec) {
             Ok(clusters) => clusters,
             Err(why) => return usage(format!("--clusters: {why}")),
@@ -58,22 +91,45 @@ impl ClusterArgs {
         for objects in &self.objects {
             planned.objects_of(objects, read)?;
         }
+        self.add_kinds(&mut planned, read);
         Ok(planned)
     }
 
+    /// Adds the definitions of kinds that are known, and of those that are assumed.
+    fn add_kinds(&self, planned: &mut Planned, read: &mut Objects) {
+        let of_clusters = planned.objects.iter().flat_map(|(_, objects)| objects);
+        let all = read.hub.iter().chain(of_clusters);
+        planned.constraints = self.constraints.of(all.clone());
+        let known = reeve_suites::known_definitions(all.clone(), &read.crds, planned.constraints);
+        let mut defined = read.crds.clone();
+        defined.extend(known);
+        if self.assume_kinds {
+            let assumed = reeve_fleet::assumed_kinds(all.map(|one| &one.value), &defined);
+            planned
+                .notes
+                .extend(reeve_suites::assumed_kinds_note(&assumed));
+            defined.extend(reeve_fleet::definitions_of(&assumed));
+        }
+        read.crds = defined;
+    }
+
     /// The clusters, and the folder that their paths are relative to.
-    fn spec(&self) -> Result<(Clusters, PathBuf)> {
-        if let Ok(count) = self.clusters.parse() {
+    fn spec(&self, count: usize) -> Result<(Clusters, PathBuf)> {
+        let Some(clusters) = &self.clusters else {
+            return Ok((Clusters::Count(count), PathBuf::new()));
+        };
+        if let Ok(count) = clusters.parse() {
             return Ok((Clusters::Count(count), PathBuf::new()));
         }
-        let path = Path::new(&self.clusters);
+        let path = Path::new(clusters);
         if !path.exists() {
             return usage(format!(
-                "--clusters {}: neither a number nor a file",
-                self.clusters
+                "--clusters {clusters}: neither a number nor a file"
             ));
         }
-        let file = reeve_suites::fleet_file(path).context("--clusters")?;
+        let file = reeve_suites::fleet_file(path);
+        // The text of the error has that of its source.
+        let file = file.map_err(|error| anyhow::anyhow!("--clusters: {error}"))?;
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         Ok((file.clusters, folder))
     }
@@ -123,7 +179,7 @@ impl Planned {
             return usage(format!("--objects {argument}: expected CLUSTER=PATH"));
         };
         self.check("--objects", name)?;
-        let objects = read.add(crate::inputs::read_paths(&[PathBuf::from(path)]));
+        let objects = read.add(inputs::read_paths(&[PathBuf::from(path)]));
         for cluster in &self.clusters {
             if cluster.name == name || name == ALL {
                 self.objects.push((cluster.name.clone(), objects.clone()));
