@@ -39,4 +39,5 @@ pub use error::Error;
 pub use evaluate::selectors::namespaces::TerminatingInclusion;
 pub use manager::{ClusterClients, OperatorPolicies, ReconcilerDeps, run, start_reconcilers};
 pub use metrics::{METRICS, PolicyMetrics};
+pub use reeve_templates_engine::hints::hint as template_hint;
 pub use uninstall::UninstallWatch;

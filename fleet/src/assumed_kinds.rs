@@ -62,8 +62,10 @@ pub fn assumed_kinds<'a>(
         let mut kinds = of_group
             .into_iter()
             .flat_map(|group| group.versions.iter().flat_map(|(_, kinds)| kinds));
-        // An object of the core group cannot be defined, and one of policies would not be evaluated.
-        !group.is_empty() && group != GROUP && !kinds.any(|one| one.kind == *kind)
+        // An object of the core group cannot be defined, one of policies would not be evaluated, and a template defines the kind of a
+        // constraint.
+        let is_other = !group.is_empty() && group != GROUP && !group.ends_with(".gatekeeper.sh");
+        is_other && !kinds.any(|one| one.kind == *kind)
     };
     let unknown = uses.into_iter().filter(|(key, _)| is_unknown(key));
     unknown
@@ -337,6 +339,9 @@ mod tests {
     )]
     #[case::known(
         json!({}), json!({"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "t", "namespace": "n"}}), &[]
+    )]
+    #[case::constraint(
+        json!({}), json!({"apiVersion": "constraints.gatekeeper.sh/v1beta1", "kind": "Thing", "metadata": {"name": "t"}}), &[]
     )]
     #[case::core(json!({}), json!({"apiVersion": "v1", "kind": "Thing", "metadata": {"name": "t"}}), &[])]
     #[case::templated(

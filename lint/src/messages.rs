@@ -4,6 +4,7 @@ use std::path::Path;
 
 use reeve_api::dependency_graph::Dependent;
 use reeve_manifests::os_words;
+use reeve_templates_engine::hints::hint;
 
 /// A document that is text, a number or a list.
 pub(crate) const NOT_AN_OBJECT: &str = "The document is not a Kubernetes object.";
@@ -133,7 +134,10 @@ pub(crate) fn duplicate(object: &str, path: &str, line: usize) -> String {
 
 /// A template that cannot be parsed.
 pub(crate) fn template(why: &str) -> String {
-    format!("The template cannot be parsed: {why}.")
+    match hint(why) {
+        Some(hint) => format!("The template cannot be parsed: {why} ({hint})."),
+        None => format!("The template cannot be parsed: {why}."),
+    }
 }
 
 /// A value that is no text where text is needed.

@@ -73,6 +73,7 @@ pub mod detect;
 pub mod encryption;
 pub mod function;
 pub mod functions;
+pub mod hints;
 pub mod language;
 pub mod lint;
 pub mod lookup;

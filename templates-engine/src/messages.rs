@@ -48,3 +48,12 @@ pub fn secret_failed(name: &str, namespace: &str) -> String {
 pub fn config_map_failed(name: &str, namespace: &str) -> String {
     format!("failed getting the ConfigMap {name} from {namespace}")
 }
+
+/// A function that does not exist is named like another one.
+pub fn did_you_mean(function: &str) -> String {
+    format!("did you mean {function}?")
+}
+
+/// A text stands in single quotes, as YAML has it.
+pub const TEXT_IN_SINGLE_QUOTES: &str =
+    "a text in a template stands in \" or `, such as {{ `{{ x }}` }} for one that stays as it is";

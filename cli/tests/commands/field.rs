@@ -19,6 +19,7 @@ cases! {
     given_taints_stay => "given-taints",
     odd_names_are_not_found => "odd-names",
     input_without_a_policy_ends_at_once => "once-without-policies",
+    errors_of_templates_have_hints => "template-hints",
     terminating_object_is_a_violation => "terminating",
     what_tests_nothing_fails => "tests-nothing",
 }

@@ -1,6 +1,7 @@
 //! From the engine's messages and related objects to short reasons.
 
 use reeve_api::Compliance;
+use reeve_config_policy_controller::template_hint;
 use reeve_report::Reason;
 
 use super::cluster::{Evaluation, Related};
@@ -139,13 +140,20 @@ pub(crate) fn short(message: &str) -> String {
 
 /// What a template failed at, of a message that has the whole template before it: the cause first, then where.
 fn unresolved(text: &str) -> Option<String> {
-    let rest = text.strip_prefix("failed to resolve the template")?;
+    let rest = text
+        .strip_prefix("failed to resolve the template")
+        .or_else(|| text.strip_prefix("failed to parse the template"))?;
     let start = rest.rfind(": template: tmpl:")?;
     let error = rest.get(start + ": template: tmpl:".len()..)?;
     let (line, error) = error.split_once(':')?;
     // Without an expression, it is the parser's error, which may have a column.
     let Some((_, at)) = error.split_once("executing \"tmpl\" at <") else {
-        return Some(messages::unresolved(error.trim(), line, None));
+        let error = error.trim();
+        let text = match template_hint(error) {
+            Some(hint) => format!("{error}, {hint}"),
+            None => error.to_owned(),
+        };
+        return Some(messages::unresolved(&text, line, None));
     };
     let (expression, cause) = at.split_once(">: ")?;
     let cause = cause.split_once("error calling ").and_then(|(_, after)| {
