@@ -110,6 +110,9 @@ impl FleetArgs {
                 .extend(reeve_suites::assumed_kinds_note(&assumed));
             defined.extend(reeve_fleet::definitions_of(&assumed));
         }
+        if all_texts(&read.hub).any(|text| text.contains("\"OperatorPolicy\"")) {
+            planned.notes.push(messages::NO_OLM.to_owned());
+        }
         read.crds = defined;
     }
 
@@ -133,6 +136,11 @@ impl FleetArgs {
         let folder = path.parent().unwrap_or(Path::new("")).to_owned();
         Ok((file.clusters, folder))
     }
+}
+
+/// Objects as JSON.
+fn all_texts(objects: &[Object]) -> impl Iterator<Item = String> {
+    objects.iter().map(|one| one.value.to_string())
 }
 
 /// The first objects of a cluster of a fleet file.

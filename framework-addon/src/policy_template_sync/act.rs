@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use kube::api::{Api, DeleteParams, DynamicObject, Patch, Preconditions};
 use reeve_api::dependency_graph::Dependent;
+use reeve_api::names::GROUP;
 use reeve_runtime::decode::AnyDepth;
 use reeve_runtime::discovery::ServedKind;
 use reeve_runtime::object::{StatusReason, not_found_as_none, status_message};
@@ -110,10 +111,12 @@ impl TemplateSync {
         }
     }
 
-    /// What no change of a dependency can mend: a loop, and what is neither on the cluster nor in one of its policies.
+    /// What no change of a dependency can mend: a loop, and a policy or template that is neither on the cluster nor in one of its
+    /// policies. Objects of other groups are made by others, at any time.
     fn why_pending(&self, work: TemplateWork<'_>, absent: &[Dependent]) -> String {
         let graph = self.caches.managed.dependency_graph();
-        let unknown = absent.iter().filter(|one| !graph.has(one));
+        let unknown = absent.iter();
+        let unknown = unknown.filter(|one| one.group == GROUP && !graph.has(one));
         let mut why = messages::not_on_cluster(unknown);
         let start = Dependent {
             group: work.parsed.kind.group.clone(),

@@ -117,7 +117,7 @@ pub(crate) async fn unknown_group(world: Arc<Agents>, mode: Mode) -> Result<()> 
     });
     let spec = spec(&[unknown], &[(configuration(name, "inform"), &[])]);
     policy.apply_spec(&spec).await?;
-    let text = "Dependencies were not satisfied: 1 is still pending (Yyyyy nobody); Yyyyy nobody is not on the cluster";
+    let text = "Dependencies were not satisfied: 1 is still pending (Yyyyy nobody)";
     pending(&policy, name, text).await
 }
 
@@ -365,11 +365,7 @@ pub(crate) async fn kind_arrives(world: Arc<Agents>) -> Result<()> {
         &[(configuration(name, "inform"), &[])],
     );
     policy.apply_spec(&spec).await?;
-    let text = |what: &str| {
-        format!(
-            "Pending; Dependencies were not satisfied: {what}; LateRule {name} is not on the cluster"
-        )
-    };
+    let text = |what: &str| format!("Pending; Dependencies were not satisfied: {what}");
     let two = text(&format!(
         "2 are still pending (ConfigurationPolicy {wanted}, LateRule {name})"
     ));
