@@ -8,13 +8,12 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::assign::{LIMIT, assign};
-use super::reapply::{self, Reapplied};
+use super::reapply::Reapplied;
 use crate::addon::Installation;
 use crate::facts::Inputs;
 use crate::identity::{Identity, Side, is_hook, resource, side};
 use crate::render::{self, RenderError};
 use crate::work::{Content, Desired, hook_name, names};
-use crate::work_report::is_hub_crd;
 
 /// Why the works could not be built.
 #[derive(Debug, thiserror::Error)]
@@ -158,14 +157,11 @@ impl Make<'_> {
         let works = assign(&present, objects, LIMIT).into_iter().enumerate();
         works
             .filter(|(_, manifests)| !manifests.is_empty())
-            .map(|(index, mut manifests)| {
+            .map(|(index, manifests)| {
                 let key = ObjectKey::new(namespace, name(index));
                 let name = key.to_string();
-                let is_whole = self.reapplied.whole.contains(&name);
-                let crds = manifests.iter_mut().filter(|object| is_hub_crd(object));
-                let configs = crds.map(|crd| reapply::hub_crd(crd, is_whole)).collect();
                 let content = Content {
-                    configs,
+                    configs: Vec::new(),
                     manifests,
                     config_hash: self.config_hash,
                     reapplied_at: self.reapplied.at.get(&name).copied(),

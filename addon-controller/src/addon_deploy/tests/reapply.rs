@@ -63,11 +63,6 @@ fn crd(fake: &FakeHub) -> &Value {
         .unwrap()
 }
 
-/// How the CRD is applied.
-fn strategy(fake: &FakeHub) -> &Value {
-    &framework_work(fake)["spec"]["manifestConfigs"][0]["updateStrategy"]
-}
-
 fn on_hub() -> Inputs {
     annotated(Addon::Framework, &[(ON_HUB, "true")])
 }
@@ -150,60 +145,23 @@ fn addon_129_work_on_hosting_cluster_depends_on_that_cluster() {
 }
 
 #[test]
-fn addon_126_crd_of_hub_is_only_marked() {
+fn addon_126_crd_of_hub_is_marked_by_an_update() {
     let mut fake = FakeHub::new(answering(on_hub()));
     fake.settle();
     let object = crd(&fake);
-    let keys: Vec<&String> = object.as_object().unwrap().keys().collect();
-    assert_eq!(keys, ["apiVersion", "kind", "metadata"]);
     let orphan = "addon.open-cluster-management.io/deletion-orphan";
     assert_eq!(object["metadata"]["annotations"][orphan], "");
-    let how = json!({ "force": true, "fieldManager": "work-agent-mark" });
-    let expected = json!({ "type": "ServerSideApply", "serverSideApply": how });
-    assert_eq!(
-        *strategy(&fake),
-        expected,
-        "the agent would skip ignored fields"
+    assert!(
+        object["spec"]["versions"].is_array(),
+        "an update needs the whole object"
+    );
+    let configs = &framework_work(&fake)["spec"]["manifestConfigs"];
+    assert!(
+        configs.as_array().is_none_or(Vec::is_empty),
+        "the agent may not patch CRDs: {configs}"
     );
     let elsewhere = applied(inputs(Addon::Framework), &json!({}));
-    assert!(crd(&elsewhere).get("spec").is_some());
-}
-
-#[test]
-fn addon_126_missing_crd_of_hub_is_sent_whole_and_marked_from_then_on() {
-    let mut fake = applied(on_hub(), &absent());
-    fake.apply(false);
-    fake.settle();
-    assert!(crd(&fake).get("spec").is_some());
-    assert_eq!(*strategy(&fake), json!({ "type": "CreateOnly" }));
-
-    fake.apply(true);
-    fake.settle();
-    assert!(crd(&fake).get("spec").is_some(), "it is reported absent");
-    fake.report(&created());
-    fake.settle();
-    assert!(crd(&fake).get("spec").is_none());
-
-    fake.apply(true);
-    fake.report(&absent());
-    fake.settle();
-    assert!(crd(&fake).get("spec").is_none(), "that was just tried");
-    fake.now += MINUTE;
-    fake.settle();
-    assert!(crd(&fake).get("spec").is_some());
-}
-
-#[test]
-fn addon_126_crd_of_hub_that_cannot_be_marked_is_not_sent_whole() {
-    let refused = json!({ "conditions": [
-        condition("Applied", "False", "AppliedManifestFailed"),
-        condition("Available", "True", "ResourceAvailable"),
-    ]});
-    let mut fake = applied(on_hub(), &refused);
-    fake.apply(false);
-    fake.settle();
-    assert!(crd(&fake).get("spec").is_none());
-    assert_eq!(label(&fake), None);
+    assert_eq!(crd(&elsewhere)["spec"], crd(&fake)["spec"]);
 }
 
 #[test]

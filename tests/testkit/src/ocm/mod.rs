@@ -32,6 +32,7 @@ mod health;
 mod hub_side;
 mod journal;
 mod klusterlet;
+mod klusterlet_roles;
 mod membership;
 mod mirror;
 mod names;

@@ -1,14 +1,15 @@
 //! Open Cluster Management's own work agent, as a process.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use anyhow::{Context, Result, ensure};
 use tokio::net::TcpStream;
 
 use super::agents::ClusterPlanes;
+use super::klusterlet_roles;
 use crate::golang::GoProgram;
-use crate::{Component, Plane, SOON, eventually, free_port, workspace};
+use crate::{Component, SOON, eventually, free_port, workspace};
 
 const ADVICE: &str = "the tests need the work agent of Open Cluster Management: install Go 1.26 or later \
     (https://go.dev/dl) so that it can be built from tests/ocm";
@@ -18,21 +19,25 @@ pub(super) struct OcmWorkAgent {
     component: Mutex<Component>,
 }
 
-/// The program, built first when that is needed.
-pub(crate) fn work_agent() -> Result<PathBuf> {
+/// The program, of the module in a folder.
+pub(super) fn go_program(module: &Path) -> GoProgram<'_> {
     GoProgram {
-        module: &workspace().join("tests/ocm"),
+        module,
         name: "work",
         package: ".",
         ldflags: "",
         advice: ADVICE,
     }
-    .locate()
+}
+
+/// The program, built first when that is needed.
+pub(crate) fn work_agent() -> Result<PathBuf> {
+    go_program(&workspace().join("tests/ocm")).locate()
 }
 
 impl OcmWorkAgent {
-    /// Starts it for a cluster, as a user of the hub, a member of the cluster's group. Builds it first when that is
-    /// needed (minutes, once).
+    /// Starts it for a cluster, as a user of the hub, a member of the cluster's group, and with the rights of a klusterlet on the
+    /// cluster. Builds it first when that is needed (minutes, once).
     pub(super) async fn start(
         planes: ClusterPlanes<'_>,
         cluster: &str,
@@ -43,14 +48,15 @@ impl OcmWorkAgent {
             .await
             .context("building the work agent")??;
         let hub = planes.hub.kubeconfig_for(user, Some(group))?;
-        let admin = |plane: &Plane| plane.kubeconfig().display().to_string();
+        let account = klusterlet_roles::install(planes.managed).await?;
+        let spoke = planes.managed.kubeconfig_for(account, None)?;
         let address = format!("127.0.0.1:{}", free_port()?);
         let flags = [
             format!("--spoke-cluster-name={cluster}"),
             format!("--hub-kubeconfig={}", hub.display()),
             format!("--workload-source-config={}", hub.display()),
-            format!("--kubeconfig={}", admin(planes.agent)),
-            format!("--spoke-kubeconfig={}", admin(planes.managed)),
+            format!("--kubeconfig={}", planes.agent.kubeconfig().display()),
+            format!("--spoke-kubeconfig={}", spoke.display()),
             "--namespace=open-cluster-management-agent".to_owned(),
             "--disable-leader-election".to_owned(),
             format!("--listen={address}"),
