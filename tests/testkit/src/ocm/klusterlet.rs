@@ -10,6 +10,7 @@ use super::condition::is_true;
 use super::health::Health;
 use super::hub_side::{self, HubSide};
 use super::journal::Journal;
+use super::klusterlet_roles;
 use super::membership::Membership;
 use super::mirror::{ChangeTrigger, Pace, Task, run};
 use super::names::{CLUSTER, DEFAULT_NAMESPACE};
@@ -53,7 +54,11 @@ impl Klusterlet {
         let journal = Journal::default();
         let work_agent = match agents.options.work_agent {
             WorkAgentKind::StandIn => None,
-            WorkAgentKind::Ocm => Some(OcmWorkAgent::start(planes, &name, &user, &group).await?),
+            WorkAgentKind::Ocm => {
+                let account = klusterlet_roles::install(planes.managed).await?;
+                let started = OcmWorkAgent::start(planes, &name, &user, &group, account).await;
+                Some(started?)
+            }
         };
         let tasks = agents
             .start(planes.hub.objects(), receiver, &journal)

@@ -7,7 +7,6 @@ use anyhow::{Context, Result, ensure};
 use tokio::net::TcpStream;
 
 use super::agents::ClusterPlanes;
-use super::klusterlet_roles;
 use crate::golang::GoProgram;
 use crate::{Component, SOON, eventually, free_port, workspace};
 
@@ -36,19 +35,18 @@ pub(crate) fn work_agent() -> Result<PathBuf> {
 }
 
 impl OcmWorkAgent {
-    /// Starts it for a cluster, as a user of the hub, a member of the cluster's group, and with the rights of a klusterlet on the
-    /// cluster. Builds it first when that is needed (minutes, once).
+    /// Starts it for a cluster, as a user of the hub, a member of the cluster's group, and as an account of the cluster. Builds it first when that is needed (minutes, once).
     pub(super) async fn start(
         planes: ClusterPlanes<'_>,
         cluster: &str,
         user: &str,
         group: &str,
+        account: &str,
     ) -> Result<Self> {
         let binary = tokio::task::spawn_blocking(work_agent)
             .await
             .context("building the work agent")??;
         let hub = planes.hub.kubeconfig_for(user, Some(group))?;
-        let account = klusterlet_roles::install(planes.managed).await?;
         let spoke = planes.managed.kubeconfig_for(account, None)?;
         let address = format!("127.0.0.1:{}", free_port()?);
         let flags = [
