@@ -24,7 +24,6 @@ pub const TYPE_OF_FIELD: &str = "Required value: must not be empty for specified
 pub const TYPE_OF_ITEMS: &str = "Required value: must not be empty for specified array items";
 pub const REVIEW_WITHOUT_REQUEST: &str = "the AdmissionReview has no request";
 pub const OBJECT_TOO_DEEP: &str = "the object is nested too deeply to be evaluated";
-pub const EXTERNAL_DATA: &str = "external data is not supported: no provider is ever asked";
 pub const TEXT_TOO_LONG: &str = "the result is longer than an evaluation may produce";
 
 // ---- matching
@@ -376,7 +375,12 @@ pub fn disallowed_refs(module: &str, texts: &[&str]) -> String {
 }
 
 pub fn undefined_function(name: &str) -> String {
-    format!("rego_type_error: undefined function {name}")
+    let reason = if name == "external_data" {
+        ": no provider of external data is configured, and none is ever asked"
+    } else {
+        ""
+    };
+    format!("rego_type_error: undefined function {name}{reason}")
 }
 
 pub fn conflicting_rules(rule: &str) -> String {

@@ -2,7 +2,6 @@
 
 use reeve_go_compat::regexp::Regexp;
 use reeve_go_compat::strconv;
-use regex::Regex;
 use serde_json::{Map, json};
 
 use crate::Json;
@@ -143,6 +142,32 @@ fn junction_shape(schema: &Json, path: &str, errors: &mut Vec<String>) {
 
 fn flag(schema: &Json, name: &str) -> bool {
     schema[name].as_bool().unwrap_or_default()
+}
+
+/// Makes an empty schema of each `items` that is neither an object nor a list, such as `items: string`: Go's decoder of schemas ignores
+/// such a value.
+pub fn drop_scalar_items(schema: &mut Json) {
+    let Some(members) = schema.as_object_mut() else {
+        return;
+    };
+    if let Some(items) = members.get_mut("items")
+        && !items.is_object()
+        && !items.is_array()
+    {
+        *items = json!({});
+    }
+    for (name, member) in members {
+        match (name.as_str(), member) {
+            ("properties" | "patternProperties", Json::Object(all)) => {
+                all.values_mut().for_each(drop_scalar_items);
+            }
+            ("allOf" | "anyOf" | "oneOf", Json::Array(all)) => {
+                all.iter_mut().for_each(drop_scalar_items);
+            }
+            ("items" | "additionalProperties" | "not", member) => drop_scalar_items(member),
+            _ => {}
+        }
+    }
 }
 
 /// The schema with unknown fields preserved at every object.
@@ -366,7 +391,7 @@ fn check_text(schema: &Json, text: &str, path: &Path, errors: &mut Vec<String>) 
         errors.push(path.invalid(&shown, &format!("should be at least {least} chars long")));
     }
     if let Some(pattern) = schema["pattern"].as_str()
-        && !Regex::new(pattern).is_ok_and(|regex| regex.is_match(text))
+        && !Regexp::compile(pattern.as_bytes()).is_ok_and(|regexp| regexp.is_match(text.as_bytes()))
     {
         errors.push(path.invalid(&shown, &format!("should match '{pattern}'")));
     }

@@ -339,11 +339,11 @@ fn parameters(object: &Json, version: &str) -> Result<Option<Json>, TemplateErro
         let preserving = serde_json::json!({"x-kubernetes-preserve-unknown-fields": true});
         return Ok(is_legacy.then_some(preserving));
     }
-    let schema = if is_legacy {
-        schema::preserving(schema)
-    } else {
-        schema.clone()
-    };
+    let mut schema = schema.clone();
+    schema::drop_scalar_items(&mut schema);
+    if is_legacy {
+        schema = schema::preserving(&schema);
+    }
     let path = "spec.validation.openAPIV3Schema.properties[spec].properties[parameters]";
     let errors = schema::shape_errors(&schema, path, is_legacy);
     if errors.is_empty() {

@@ -211,7 +211,8 @@ fn finding_of(violation: Violation, client: &Client, object: &Json) -> Finding {
 /// The constraint with the default of its action.
 fn with_action(constraint: &Json) -> Json {
     let mut constraint = constraint.clone();
-    if let Some(spec) = constraint["spec"].as_object_mut() {
+    // Indexing would write a null where there is no spec.
+    if let Some(spec) = constraint.get_mut("spec").and_then(Json::as_object_mut) {
         spec.entry("enforcementAction")
             .or_insert_with(|| json!(DENY));
     }

@@ -12,6 +12,8 @@ cases! {
     ALL;
     assumed_kinds_are_served => "assume-kinds",
     wrong_key_of_a_cluster_is_named => "cluster-typo",
+    constraints_of_users => "constraints",
+    informing_templates_are_valid => "inform-only",
     dependency_loops_are_named => "dependency-loop",
     empty_lists_are_stored => "empty-list",
     explain_evaluates_constraints => "explain-constraints",

@@ -158,9 +158,6 @@ const OWN: &[(&str, u8, Function)] = &[
     ("div", 2, operators::div),
     ("eq", 2, |args| compared(args, Ordering::is_eq)),
     ("equal", 2, |args| compared(args, Ordering::is_eq)),
-    ("external_data", 1, |_| {
-        anyhow::bail!(messages::EXTERNAL_DATA)
-    }),
     ("floor", 1, numbers::floor),
     ("format_int", 2, numbers::format_int),
     ("glob.quote_meta", 1, texts::quote_glob),

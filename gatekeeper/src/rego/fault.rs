@@ -92,7 +92,6 @@ pub fn evaluation_error(error: &anyhow::Error, limits: &Limits, checked: &Checke
         text if text.contains("value for key") && text.contains("generated multiple times") => {
             conflict("object keys must be unique")
         }
-        text if text.contains(messages::EXTERNAL_DATA) => messages::EXTERNAL_DATA.to_owned(),
         text if text.contains(messages::TEXT_TOO_LONG) => messages::TEXT_TOO_LONG.to_owned(),
         text => format!("{place}: {text}"),
     }

@@ -50,13 +50,19 @@ fn gk_105_only_v1_demands_types() {
 }
 
 #[test]
-fn gk_105_schema_of_a_text_is_refused() {
+fn gk_105_items_of_a_text_are_an_empty_schema() {
     let schema =
         json!({"type": "object", "properties": {"a": {"type": "array", "items": "string"}}});
     let error = with_schema("v1", &schema).unwrap_err().message;
     assert!(
-        error.contains("properties[a].items must be an object"),
+        error.contains("properties[a].items.type: Required value"),
         "{error}"
+    );
+    let legacy = with_schema("v1beta1", &schema).unwrap().parameters.unwrap();
+    let items = &legacy["properties"]["a"]["items"];
+    assert_eq!(
+        items,
+        &json!({"x-kubernetes-preserve-unknown-fields": true})
     );
 }
 

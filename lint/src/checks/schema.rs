@@ -99,7 +99,7 @@ fn invalid(item: &Item<'_>, kind: &Kind) -> Vec<Finding> {
     let Some((types, id)) = &kind.schema else {
         return Vec::new();
     };
-    let mut value = item.value.clone();
+    let mut value = applied(item);
     schema::default(types, *id, &mut value);
     let errors = schema::validate(types, *id, &value, None).into_iter();
     errors
@@ -119,6 +119,20 @@ fn invalid(item: &Item<'_>, kind: &Kind) -> Vec<Finding> {
             Some(item.finding(&place, "RVL002", message))
         })
         .collect()
+}
+
+/// The object as the framework add-on applies it: a template that is to inform only informs, whatever its policy has.
+fn applied(item: &Item<'_>) -> Value {
+    let mut value = item.value.clone();
+    if matches!(item.role, Role::Template)
+        && let Some(action) = value.pointer_mut("/spec/remediationAction")
+        && action
+            .as_str()
+            .is_some_and(|action| action.eq_ignore_ascii_case("informOnly"))
+    {
+        *action = Value::from("inform");
+    }
+    value
 }
 
 /// The pointer to a field such as `spec.containers[0].name`, as far as the object has it.

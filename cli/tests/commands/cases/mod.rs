@@ -182,26 +182,34 @@ fn shown(output: &Output, work: &Path) -> String {
     text.trim_end_matches('\n').to_owned()
 }
 
-/// A text in which times such as `0.61 s` are `<time>`.
+/// A text in which times such as `0.61 s` and `0.012s` are `<time>`.
 fn without_times(text: &str) -> String {
-    let mut parts = text.split(" s").peekable();
+    let is_number = |letter: char| letter.is_ascii_digit() || letter == '.';
     let mut result = String::new();
-    while let Some(part) = parts.next() {
-        let start = part.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-        let number = part.strip_prefix(start).unwrap_or_default();
-        let ends = parts
-            .peek()
-            .is_none_or(|next| !next.starts_with(|letter: char| letter.is_alphanumeric()));
-        if number.parse::<f64>().is_ok() && number.contains('.') && ends {
-            result.push_str(start);
-            result.push_str("<time>");
-        } else {
-            result.push_str(part);
-            if parts.peek().is_some() {
-                result.push_str(" s");
+    let mut rest = text;
+    while let Some(start) = rest.find(|letter: char| letter.is_ascii_digit()) {
+        let (before, after) = rest.split_at(start);
+        let end = after
+            .find(|letter| !is_number(letter))
+            .unwrap_or(after.len());
+        let (number, after) = after.split_at(end);
+        result.push_str(before);
+        let unit = [" s", "s"]
+            .into_iter()
+            .find_map(|unit| after.strip_prefix(unit));
+        let unit = unit.filter(|next| !next.starts_with(|letter: char| letter.is_alphanumeric()));
+        rest = match unit {
+            Some(next) if number.contains('.') && number.parse::<f64>().is_ok() => {
+                result.push_str("<time>");
+                next
             }
-        }
+            _ => {
+                result.push_str(number);
+                after
+            }
+        };
     }
+    result.push_str(rest);
     result
 }
 
