@@ -83,6 +83,14 @@ fn with_no_value_note(mut text: String, about: &str) -> String {
     text
 }
 
+/// An action of a constraint that does not exist.
+pub(crate) fn enforcement_action(object: &str, action: &str, known: &[&str]) -> String {
+    format!(
+        "{object} has the enforcementAction {action:?}, which Gatekeeper does not know: use one of {}.",
+        known.join(", ")
+    )
+}
+
 /// A name that Kubernetes does not take.
 pub(crate) fn not_a_name(object: &str) -> String {
     let text = format!(

@@ -37,6 +37,8 @@ cases! {
     lint_7_11_selectors => "selectors",
     lint_7_12_bindings => "bindings",
     lint_7_15_deprecated => "deprecated",
+    lint_7_2_enforcement_actions => "enforcement-actions",
+    lint_7_6_disabled_templates => "disabled-templates",
     lint_7_20_dependencies => "dependencies",
     lint_7_16_policies => "policies",
 }

@@ -51,7 +51,14 @@ pub(crate) fn check(item: &Item<'_>) -> Vec<Finding> {
 fn takes_any_name(item: &Item<'_>) -> bool {
     matches!(
         item.group(),
-        "rbac.authorization.k8s.io" | "apiregistration.k8s.io"
+        "rbac.authorization.k8s.io"
+            | "apiregistration.k8s.io"
+            // OpenShift's aggregated API servers validate their own names, as of the
+            // Group "system:cluster-admins" and of the ImageStreamTag "app:1.0".
+            | "authorization.openshift.io"
+            | "image.openshift.io"
+            | "oauth.openshift.io"
+            | "user.openshift.io"
     )
 }
 

@@ -16,12 +16,18 @@ const WITHOUT_SCHEMA: [(&str, &str); 3] = [
     ("policy.open-cluster-management.io/v1", "PolicyGenerator"),
 ];
 
+/// The API group of constraints.
+const CONSTRAINTS: &str = "constraints.gatekeeper.sh";
+/// What Gatekeeper does with the violations of a constraint.
+const ENFORCEMENT_ACTIONS: [&str; 4] = ["deny", "warn", "dryrun", "scoped"];
+
 /// Checks an object with the schema of its kind, if that is known.
 pub(crate) fn check(item: &Item<'_>, kinds: &Kinds) -> Vec<Finding> {
     if !item.value.is_object() {
         return Vec::new();
     }
     let mut findings = required(item);
+    findings.extend(enforcement_action(item));
     let api_version = text(item.value, "/apiVersion");
     let Some(kind) = kinds.of_object(api_version, item.kind()) else {
         findings.extend(no_kind(item, kinds));
@@ -34,6 +40,19 @@ pub(crate) fn check(item: &Item<'_>, kinds: &Kinds) -> Vec<Finding> {
         findings.extend(invalid(item, kind));
     }
     findings
+}
+
+/// An action of a constraint that Gatekeeper does not know: it does not enforce such a constraint. The kinds of constraints are made by
+/// templates, so they have no schema here.
+fn enforcement_action(item: &Item<'_>) -> Option<Finding> {
+    const FIELD: &str = "/spec/enforcementAction";
+    let action = item.value.pointer(FIELD)?.as_str()?;
+    let is_known = ENFORCEMENT_ACTIONS.contains(&action) || action.contains("{{");
+    if item.group() != CONSTRAINTS || action.is_empty() || is_known {
+        return None;
+    }
+    let message = messages::enforcement_action(&item.described(), action, &ENFORCEMENT_ACTIONS);
+    Some(item.finding(FIELD, "RVL002", message))
 }
 
 /// A kind or version of policies that does not exist. Of other groups not all kinds are known.

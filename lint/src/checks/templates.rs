@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use reeve_api::names::DISABLE_TEMPLATES_ANNOTATION;
+use reeve_go_compat::strconv::parse_bool;
 use reeve_templates_engine::resolver::{
     Config, Input, Options, ResolveError, Resolver, SkipObject,
 };
@@ -9,13 +11,22 @@ use serde_json::{Value, json};
 
 use crate::file::Position;
 use crate::finding::Finding;
-use crate::items::{Item, Role};
+use crate::items::{Item, Role, text};
 use crate::messages;
 
 const HUB: (&str, &str) = ("{{hub", "hub}}");
 
 /// Checks the templates of an object, hub templates of a whole policy first.
+///
+/// Nothing resolves the templates of a Policy or ConfigurationPolicy that disables them.
 pub(crate) fn check(item: &Item<'_>) -> Vec<Finding> {
+    let policy = match item.role {
+        Role::Desired { policy, .. } => policy,
+        Role::Document | Role::Template => item.value,
+    };
+    if has_templates_disabled(policy) {
+        return Vec::new();
+    }
     match item.role {
         Role::Document => {
             let mut findings: Vec<Finding> = hub(item).into_iter().collect();
@@ -28,6 +39,16 @@ pub(crate) fn check(item: &Item<'_>) -> Vec<Finding> {
         Role::Template => Vec::new(),
         Role::Desired { .. } => managed(item).into_iter().collect(),
     }
+}
+
+fn has_templates_disabled(policy: &Value) -> bool {
+    matches!(text(policy, "/kind"), "Policy" | "ConfigurationPolicy")
+        && policy
+            .pointer("/metadata/annotations")
+            .and_then(|annotations| annotations.get(DISABLE_TEMPLATES_ANNOTATION))
+            .and_then(Value::as_str)
+            .and_then(parse_bool)
+            .unwrap_or(false)
 }
 
 fn hub(item: &Item<'_>) -> Option<Finding> {
