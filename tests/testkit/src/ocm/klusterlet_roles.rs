@@ -1,12 +1,15 @@
-//! The rights of a klusterlet's work agent on its cluster, from the manifests that OCM's klusterlet operator installs.
+//! The rights of a klusterlet's work agent on its cluster, from the manifests of OCM's klusterlet operator.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use kube::Api;
+use serde_json::Value;
 
 use super::ocm_work_agent::go_program;
-use crate::{Plane, workspace};
+use crate::{Plane, SOON, eventually, workspace};
 
 /// The module with the manifests, in the version of the work agent.
 const MODULE: &str = "open-cluster-management.io/ocm";
@@ -27,6 +30,8 @@ const VALUES: [(&str, &str); 3] = [
     ),
     ("{{ .WorkServiceAccount }}", "klusterlet-work-sa"),
 ];
+/// The roles whose rules kube-controller-manager aggregates from others.
+const AGGREGATED: [&str; 2] = ["admin", "open-cluster-management:klusterlet-work:aggregate"];
 /// The operator creates this role itself.
 const AGGREGATE: &str = "
 apiVersion: rbac.authorization.k8s.io/v1
@@ -47,9 +52,7 @@ pub(super) async fn install(cluster: &Plane) -> Result<&'static str> {
         .context("looking for the manifests")??;
     cluster.apply(AGGREGATE).await?;
     for name in MANIFESTS {
-        let path = Path::new(&folder)
-            .join("manifests/klusterlet/managed")
-            .join(name);
+        let path = folder.join("manifests/klusterlet/managed").join(name);
         let text = fs::read_to_string(&path);
         let text = text.with_context(|| format!("reading {}", path.display()))?;
         let text = rendered(&text);
@@ -59,14 +62,32 @@ pub(super) async fn install(cluster: &Plane) -> Result<&'static str> {
             .await
             .with_context(|| format!("applying {name}"))?;
     }
+    // An agent whose work is forbidden tries again after minutes.
+    let roles: Api<ClusterRole> = Api::all(cluster.client());
+    for name in AGGREGATED {
+        eventually(format!("ClusterRole {name} has rules"), SOON, || async {
+            let role = roles.get(name).await?;
+            ensure!(
+                role.rules.is_some_and(|rules| !rules.is_empty()),
+                "it has none"
+            );
+            Ok(())
+        })
+        .await?;
+    }
     Ok(ACCOUNT)
 }
 
-/// The folder of the module.
-fn folder() -> Result<String> {
-    let arguments = ["list", "-m", "-f", "{{.Dir}}", MODULE].map(Path::new);
-    let folder = go_program(&workspace().join("tests/ocm")).go(&arguments)?;
-    Ok(folder.trim().to_owned())
+/// The folder of the module. Downloads it when that is needed, with the checksum of `go.sum`.
+fn folder() -> Result<PathBuf> {
+    let folder = workspace().join("tests/ocm");
+    let output = go_program(&folder).go(&["mod", "download", "-json", MODULE].map(Path::new))?;
+    let output: Value =
+        serde_json::from_str(&output).context("reading the output of `go` about the work agent")?;
+    let root = output["Dir"].as_str();
+    Ok(root
+        .context("the work agent's module has no folder")?
+        .into())
 }
 
 /// A manifest without labels of the user, which are the only part of it that is repeated.

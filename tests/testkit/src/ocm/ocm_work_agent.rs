@@ -35,7 +35,8 @@ pub(crate) fn work_agent() -> Result<PathBuf> {
 }
 
 impl OcmWorkAgent {
-    /// Starts it for a cluster, as a user of the hub, a member of the cluster's group, and as an account of the cluster. Builds it first when that is needed (minutes, once).
+    /// Starts it for a cluster: as a user of the hub and member of the cluster's group, and as an account of the
+    /// cluster. Builds it first when that is needed (minutes, once).
     pub(super) async fn start(
         planes: ClusterPlanes<'_>,
         cluster: &str,
