@@ -239,7 +239,7 @@ fn evaluate_cel(program: &cel::Program, review: &Review, constraint: &Constraint
         object: review.new_object(),
         old_object: review.old_object(),
         request: review.cel_request(),
-        namespace_object: review.namespace_object(),
+        namespace_object: review.visible_namespace(),
         parameters: constraint.parameters(),
         constraint: &constraint.object,
     });

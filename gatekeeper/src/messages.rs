@@ -2,7 +2,10 @@
 
 use std::fmt::Display;
 
+use reeve_go_compat::printing::shortest_float;
 use reeve_go_compat::runes::quote;
+
+use crate::Json;
 
 pub fn no_driver(with_cel: bool) -> String {
     let drivers = if with_cel {
@@ -437,6 +440,69 @@ pub fn unsupported_type(path: &str, name: &str) -> String {
     format!(
         "{path}.type: Unsupported value: \"{name}\": supported values: \"array\", \"boolean\", \"integer\", \"number\", \"object\", \"string\""
     )
+}
+
+/// A refused value as Gatekeeper prints it, which validates numbers as floats.
+pub fn printed(value: &Json) -> String {
+    match value.as_f64() {
+        Some(float) => shortest_float(float),
+        None => value.to_string(),
+    }
+}
+
+/// The values that are allowed are always quoted.
+pub fn unsupported_value(value: &Json, allowed: &[Json]) -> String {
+    let value = printed(value);
+    let allowed: Vec<String> = allowed
+        .iter()
+        .map(|one| match one.as_str() {
+            Some(text) => quote(text),
+            None => format!("\"{one}\""),
+        })
+        .collect();
+    let allowed = allowed.join(", ");
+    format!("Unsupported value: {value}: supported values: {allowed}")
+}
+
+pub fn unchecked_integer(path: &str) -> String {
+    format!(
+        "[]: Invalid value: \"\": Checked value must be of type integer (default format) in {path}"
+    )
+}
+
+pub fn no_schema_of_any(path: &str) -> String {
+    format!("[]: Invalid value: \"\": \"{path}\" must validate at least one schema (anyOf)")
+}
+
+/// `valid` of the schemas accept the value.
+pub fn not_one_schema(path: &str, valid: usize) -> String {
+    let found = match valid {
+        0 => "Found none valid".to_owned(),
+        valid => format!("Found {valid} valid alternatives"),
+    };
+    format!(
+        "[]: Invalid value: \"\": \"{path}\" must validate one and only one schema (oneOf). {found}"
+    )
+}
+
+/// `valid` of the schemas accept the value.
+pub fn not_all_schemas(path: &str, valid: usize) -> String {
+    let none = if valid == 0 { ". None validated" } else { "" };
+    format!("[]: Invalid value: \"\": \"{path}\" must validate all the schemas (allOf){none}")
+}
+
+pub fn forbidden_schema(path: &str) -> String {
+    format!("[]: Invalid value: \"\": \"{path}\" must not validate the schema (not)")
+}
+
+pub fn too_long(most: u64) -> String {
+    let unit = if most == 1 { "byte" } else { "bytes" };
+    format!("Too long: may not be more than {most} {unit}")
+}
+
+pub fn too_many(count: u64, most: u64) -> String {
+    let unit = if most == 1 { "item" } else { "items" };
+    format!("Too many: {count}: must have at most {most} {unit}")
 }
 
 pub fn items_required(path: &str) -> String {

@@ -214,6 +214,17 @@ impl Review {
         self.namespace.as_ref()
     }
 
+    /// The Namespace that templates see. `gator test` gives an object without a namespace an empty Namespace, so that the selectors of
+    /// Namespaces match it; that one is no Namespace of a cluster.
+    pub(crate) fn visible_namespace(&self) -> Option<&Json> {
+        let is_named = |one: &&Json| {
+            one["metadata"]["name"]
+                .as_str()
+                .is_some_and(|name| !name.is_empty())
+        };
+        self.namespace.as_ref().filter(is_named)
+    }
+
     /// The operation; empty outside admission.
     pub fn operation(&self) -> &str {
         self.request["operation"].as_str().unwrap_or_default()
@@ -263,7 +274,7 @@ impl Review {
                 };
                 members.insert(Value::from("object"), new);
                 members.insert(Value::from("oldObject"), old);
-                let namespace = self.namespace.as_ref();
+                let namespace = self.visible_namespace();
                 let namespace = namespace.map_or_else(Value::new_object, rego::to_object_value);
                 members.insert(Value::from("namespaceObject"), namespace);
             }

@@ -1,7 +1,7 @@
 //! Schemas of parameters: their own shape, defaults, and checks of values, with the API server's texts.
 
+use reeve_go_compat::printing::shortest_float;
 use reeve_go_compat::regexp::Regexp;
-use reeve_go_compat::strconv;
 use serde_json::{Map, json};
 
 use crate::Json;
@@ -304,24 +304,24 @@ impl Path {
     }
 
     fn invalid(&self, value: &Json, rest: &str) -> String {
-        let path = &self.0;
+        let (path, value) = (&self.0, messages::printed(value));
         self.error(&format!("Invalid value: {value}: {path} in body {rest}"))
     }
 }
 
 fn check(schema: &Json, value: &Json, path: &Path, errors: &mut Vec<String>) {
-    if let Some(wanted) = wrong_type(schema, value) {
+    let wanted = wrong_type(schema, value);
+    if let Some(wanted) = wanted {
         let name = json!(type_name(value));
         errors.push(path.invalid(&name, &format!("must be of type {wanted}: {name}")));
-        if value.is_number() && wanted == "integer" {
-            errors.push(format!(
-                "[]: Invalid value: \"\": Checked value must be of type integer (default format) in {}",
-                path.0
-            ));
-        }
-        return;
     }
-    junctions(schema, value, path, errors);
+    let is_uncheckable = value.is_number() && wanted == Some("integer");
+    if !value.is_null() {
+        junctions(schema, value, path, errors);
+    }
+    if is_uncheckable {
+        errors.push(messages::unchecked_integer(&path.0));
+    }
     match value {
         Json::String(text) => check_text(schema, text, path, errors),
         Json::Number(number) => check_number(schema, number, path, errors),
@@ -330,14 +330,23 @@ fn check(schema: &Json, value: &Json, path: &Path, errors: &mut Vec<String>) {
         _ => {}
     }
     if let Some(allowed) = schema["enum"].as_array()
-        && !value.is_null()
-        && !allowed.contains(value)
+        && !allowed.iter().any(|one| is_same(one, value))
     {
-        let allowed: Vec<String> = allowed.iter().map(ToString::to_string).collect();
-        errors.push(path.error(&format!(
-            "Unsupported value: {value}: supported values: {}",
-            allowed.join(", ")
-        )));
+        errors.push(path.error(&messages::unsupported_value(value, allowed)));
+    }
+}
+
+/// Whether a value is an entry of an enumeration. The validation of Kubernetes converts a number to the type of the entry, so
+/// `1.5` is the whole number 1.
+#[expect(
+    clippy::float_cmp,
+    reason = "the validation of Kubernetes compares exactly"
+)]
+fn is_same(entry: &Json, value: &Json) -> bool {
+    match (entry.as_f64(), value.as_f64()) {
+        (Some(entry_value), Some(value)) if entry.is_f64() => entry_value == value,
+        (Some(entry_value), Some(value)) => entry_value == value.trunc(),
+        _ => entry == value,
     }
 }
 
@@ -354,7 +363,6 @@ fn type_name(value: &Json) -> &'static str {
 
 fn is_whole(number: &serde_json::Number) -> bool {
     number.is_i64()
-        || number.is_u64()
         || number
             .as_f64()
             .is_some_and(|float| float.fract() == 0.0 && float.abs() < 1e18)
@@ -385,12 +393,10 @@ fn check_text(schema: &Json, text: &str, path: &Path, errors: &mut Vec<String>) 
     let length = text.chars().count() as u64;
     let shown = json!(text);
     if let Some(most) = schema["maxLength"].as_u64().filter(|most| length > *most) {
-        errors.push(path.error(&format!("Too long: may not be more than {most} bytes")));
-    }
-    if let Some(least) = schema["minLength"].as_u64().filter(|least| length < *least) {
+        errors.push(path.error(&messages::too_long(most)));
+    } else if let Some(least) = schema["minLength"].as_u64().filter(|least| length < *least) {
         errors.push(path.invalid(&shown, &format!("should be at least {least} chars long")));
-    }
-    if let Some(pattern) = schema["pattern"].as_str()
+    } else if let Some(pattern) = schema["pattern"].as_str()
         && !Regexp::compile(pattern.as_bytes()).is_ok_and(|regexp| regexp.is_match(text.as_bytes()))
     {
         errors.push(path.invalid(&shown, &format!("should match '{pattern}'")));
@@ -401,19 +407,12 @@ fn check_number(schema: &Json, number: &serde_json::Number, path: &Path, errors:
     let value = number.as_f64().unwrap_or_default();
     let shown = Json::Number(number.clone());
     let is_exclusive = |name: &str| flag(schema, name);
-    let show = |limit: &Json| {
-        let float = limit.as_f64().unwrap_or_default();
-        limit
-            .as_i64()
-            .map_or_else(|| strconv_float(float), |whole| whole.to_string())
-    };
-    if let Some(most) = schema["maximum"].as_f64() {
-        let limit = show(&schema["maximum"]);
-        if is_exclusive("exclusiveMaximum") && value >= most {
-            errors.push(path.invalid(&shown, &format!("should be less than {limit}")));
-        } else if value > most {
-            errors.push(path.invalid(&shown, &format!("should be less than or equal to {limit}")));
-        }
+    let show = |limit: &Json| shortest_float(limit.as_f64().unwrap_or_default());
+    if let Some(factor) = schema["multipleOf"].as_f64().filter(|factor| *factor > 0.0)
+        && (value / factor).fract() != 0.0
+    {
+        let limit = show(&schema["multipleOf"]);
+        errors.push(path.invalid(&shown, &format!("should be a multiple of {limit}")));
     }
     if let Some(least) = schema["minimum"].as_f64() {
         let limit = show(&schema["minimum"]);
@@ -424,29 +423,29 @@ fn check_number(schema: &Json, number: &serde_json::Number, path: &Path, errors:
             errors.push(path.invalid(&shown, &text));
         }
     }
-    if let Some(factor) = schema["multipleOf"].as_f64().filter(|factor| *factor > 0.0)
-        && (value / factor).fract() != 0.0
-    {
-        let limit = show(&schema["multipleOf"]);
-        errors.push(path.invalid(&shown, &format!("should be a multiple of {limit}")));
+    if let Some(most) = schema["maximum"].as_f64() {
+        let limit = show(&schema["maximum"]);
+        if is_exclusive("exclusiveMaximum") && value >= most {
+            errors.push(path.invalid(&shown, &format!("should be less than {limit}")));
+        } else if value > most {
+            errors.push(path.invalid(&shown, &format!("should be less than or equal to {limit}")));
+        }
     }
-}
-
-fn strconv_float(float: f64) -> String {
-    let text = float.to_string();
-    strconv::parse_float(&text).map_or(text, |float| float.to_string())
 }
 
 fn check_list(schema: &Json, list: &[Json], path: &Path, errors: &mut Vec<String>) {
     let length = list.len() as u64;
-    if let Some(most) = schema["maxItems"].as_u64().filter(|most| length > *most) {
-        errors.push(path.error(&format!(
-            "Too many: {length}: must have at most {most} items"
-        )));
+    if let Some(items) = schema.get("items") {
+        for (index, item) in list.iter().enumerate() {
+            check(items, item, &path.item(index), errors);
+        }
     }
     if let Some(least) = schema["minItems"].as_u64().filter(|least| length < *least) {
         let text = format!("should have at least {least} items");
         errors.push(path.invalid(&json!(length), &text));
+    }
+    if let Some(most) = schema["maxItems"].as_u64().filter(|most| length > *most) {
+        errors.push(path.error(&messages::too_many(length, most)));
     }
     if flag(schema, "uniqueItems") {
         let repeated =
@@ -455,35 +454,17 @@ fn check_list(schema: &Json, list: &[Json], path: &Path, errors: &mut Vec<String
             errors.push(path.invalid(&json!(list), "shouldn't contain duplicates"));
         }
     }
-    if let Some(items) = schema.get("items") {
-        for (index, item) in list.iter().enumerate() {
-            check(items, item, &path.item(index), errors);
-        }
-    }
 }
 
 fn check_object(schema: &Json, object: &Map<String, Json>, path: &Path, errors: &mut Vec<String>) {
     let length = object.len() as u64;
-    if let Some(most) = schema["maxProperties"]
-        .as_u64()
-        .filter(|most| length > *most)
-    {
-        errors.push(path.error(&format!(
-            "Too many: {length}: must have at most {most} items"
-        )));
-    }
-    if let Some(least) = schema["minProperties"]
-        .as_u64()
-        .filter(|least| length < *least)
-    {
+    let limit = |name: &str| schema[name].as_u64();
+    if let Some(least) = limit("minProperties").filter(|least| length < *least) {
         let text = format!("should have at least {least} properties");
         errors.push(path.invalid(&json!(length), &text));
     }
-    for name in schema["required"].as_array().into_iter().flatten() {
-        let name = name.as_str().unwrap_or_default();
-        if !object.contains_key(name) {
-            errors.push(path.member(name).error("Required value"));
-        }
+    if let Some(most) = limit("maxProperties").filter(|most| length > *most) {
+        errors.push(path.error(&messages::too_many(length, most)));
     }
     let known = schema["properties"].as_object();
     let more = &schema["additionalProperties"];
@@ -494,32 +475,44 @@ fn check_object(schema: &Json, object: &Map<String, Json>, path: &Path, errors: 
             None => {}
         }
     }
+    for name in schema["required"].as_array().into_iter().flatten() {
+        let name = name.as_str().unwrap_or_default();
+        if !object.contains_key(name) {
+            errors.push(path.member(name).error("Required value"));
+        }
+    }
 }
 
 fn junctions(schema: &Json, value: &Json, path: &Path, errors: &mut Vec<String>) {
-    let fits = |one: &Json| {
-        let mut inner = Vec::new();
-        check(one, value, path, &mut inner);
-        inner.is_empty()
+    let errors_of = |one: &Json| {
+        let mut errors = Vec::new();
+        check(one, value, path, &mut errors);
+        errors
     };
-    let list = |name: &str| {
-        schema[name]
-            .as_array()
-            .map(Vec::as_slice)
-            .unwrap_or_default()
+    let results = |name: &str| -> Vec<Vec<String>> {
+        let schemas = schema[name].as_array();
+        schemas.into_iter().flatten().map(errors_of).collect()
     };
-    for one in list("allOf") {
-        check(one, value, path, errors);
+    let any = results("anyOf");
+    if !any.is_empty() && !any.iter().any(Vec::is_empty) {
+        errors.push(messages::no_schema_of_any(&path.0));
+        errors.extend(any.into_iter().next().unwrap_or_default());
     }
-    let any = list("anyOf");
-    if !any.is_empty() && !any.iter().any(fits) {
-        errors.push(path.invalid(value, "must validate at least one schema (anyOf)"));
+    let one = results("oneOf");
+    let valid = one.iter().filter(|errors| errors.is_empty()).count();
+    if !one.is_empty() && valid != 1 {
+        errors.push(messages::not_one_schema(&path.0, valid));
+        if valid == 0 {
+            errors.extend(one.into_iter().next().unwrap_or_default());
+        }
     }
-    let one = list("oneOf");
-    if !one.is_empty() && one.iter().filter(|one| fits(one)).count() != 1 {
-        errors.push(path.invalid(value, "must validate one and only one schema (oneOf)"));
+    let all = results("allOf");
+    let valid = all.iter().filter(|errors| errors.is_empty()).count();
+    if valid < all.len() {
+        errors.extend(all.into_iter().flatten());
+        errors.push(messages::not_all_schemas(&path.0, valid));
     }
-    if schema["not"].is_object() && fits(&schema["not"]) {
-        errors.push(path.invalid(value, "must not validate the schema (not)"));
+    if schema["not"].is_object() && errors_of(&schema["not"]).is_empty() {
+        errors.push(messages::forbidden_schema(&path.0));
     }
 }

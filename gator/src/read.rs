@@ -189,6 +189,31 @@ pub fn is_expansion(object: &Json) -> bool {
     group(object) == "expansion.gatekeeper.sh" && kind(object) == "ExpansionTemplate"
 }
 
+/// A constraint with the numbers of its parameters as `gator test` decodes them: floats, which Rego prints as `1e+06`.
+pub fn with_float_parameters(constraint: &Json) -> Json {
+    let mut constraint = constraint.clone();
+    if let Some(parameters) = constraint.pointer_mut("/spec/parameters") {
+        numbers_to_floats(parameters);
+    }
+    constraint
+}
+
+fn numbers_to_floats(value: &mut Json) {
+    let mut pending = vec![value];
+    while let Some(value) = pending.pop() {
+        match value {
+            Json::Number(number) => {
+                if let Some(float) = number.as_f64().and_then(serde_json::Number::from_f64) {
+                    *number = float;
+                }
+            }
+            Json::Array(list) => pending.extend(list),
+            Json::Object(object) => pending.extend(object.values_mut()),
+            _ => {}
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Dialect, documents};

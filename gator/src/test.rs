@@ -128,7 +128,7 @@ pub fn fill(mut client: Client, objects: &[Json]) -> Result<Client, String> {
     }
     for object in objects.iter().filter(|one| read::is_constraint(one)) {
         client
-            .add_constraint(object)
+            .add_constraint(&read::with_float_parameters(object))
             .map_err(|error| messages::adding_named("constraint", read::name(object), &error))?;
     }
     for object in objects {
