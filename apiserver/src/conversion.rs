@@ -18,7 +18,12 @@ const EVENT: [(&str, &str); 8] = [
 
 /// Whether objects of this version are kept in another form.
 pub fn is_needed(kind: &Kind) -> bool {
-    is_event(kind) || is_autoscaler(kind)
+    is_event(kind) || is_autoscaler(kind) || is_other_version(kind)
+}
+
+/// Whether this is a version of a custom resource in which its objects are not stored.
+pub fn is_other_version(kind: &Kind) -> bool {
+    kind.custom.is_some() && !kind.is_stored_version()
 }
 
 fn is_event(kind: &Kind) -> bool {
@@ -27,6 +32,14 @@ fn is_event(kind: &Kind) -> bool {
 
 fn is_autoscaler(kind: &Kind) -> bool {
     kind.is("autoscaling", "horizontalpodautoscalers") && kind.version == "v1"
+}
+
+/// From the form that is kept to what a reader of this version gets: of a custom resource what its schema knows.
+pub fn for_reader(kind: &Kind, object: &mut Value) {
+    from_storage(kind, object);
+    if is_other_version(kind) {
+        crate::decode::drop_unknown(kind, object);
+    }
 }
 
 /// From the form that is kept to this version's.

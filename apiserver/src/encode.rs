@@ -41,7 +41,7 @@ fn with_type(api_version: &str, kind: &str, object: &Bytes) -> Bytes {
 pub(crate) fn sent(kind: &Kind, stored: &Stored) -> Bytes {
     if conversion::is_needed(kind) {
         let mut object = stored.value();
-        conversion::from_storage(kind, &mut object);
+        conversion::for_reader(kind, &mut object);
         return with_type(
             &kind.api_version(),
             &kind.kind,

@@ -89,6 +89,11 @@ impl Kind {
         api_version(&self.group, &self.version)
     }
 
+    /// Whether its objects are stored in this version.
+    pub fn is_stored_version(&self) -> bool {
+        self.storage_version == self.api_version()
+    }
+
     /// For refusals that name the resource.
     pub fn group_resource(&self) -> GroupResource {
         GroupResource::new(&self.group, &self.resource)

@@ -58,7 +58,7 @@ impl ObjectRequest {
             ));
         }
         self.warnings.extend(builtin::name_owners_once(&mut object));
-        let kept = self.storage_kind();
+        let kept = self.written_kind();
         self.check_namespace(meta::text(&object, "name"))?;
         let asked = meta::text(&object, "name").to_owned();
         let sent = self.has_mutating_admission().then(|| object.clone());
@@ -71,7 +71,7 @@ impl ObjectRequest {
         if let Some(sent) = sent {
             let mut sent = new_as_sent(&kept, sent, &object, &self.user);
             self.admit_builtin(&kept, &mut sent, &asked)?;
-            let sent = self.in_request_version(sent);
+            let sent = self.for_admission(sent);
             let request = AdmissionRequest {
                 operation: Operation::Create,
                 name: &asked,
@@ -149,7 +149,7 @@ impl ObjectRequest {
             let request = AdmissionRequest {
                 operation: Operation::Create,
                 name: &name,
-                new: &self.in_request_version(object.clone()),
+                new: &self.for_admission(object.clone()),
                 old: &Value::Null,
                 dry_run: options.dry_run,
             };
@@ -166,6 +166,7 @@ impl ObjectRequest {
         self.refuse_wrong(&name, &errors)?;
         self.warnings.extend(builtin::warnings(kept, &object));
         builtin::settle(kept, &mut object);
+        self.fill_stored_defaults(&mut object);
         if options.dry_run {
             if self.state.store.get(&self.kind.table, &key).is_some() {
                 return Err(self.taken(&key, &name));

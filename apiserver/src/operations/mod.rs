@@ -109,22 +109,46 @@ impl ObjectRequest {
         found.ok_or_else(|| StatusError::not_found(&self.kind.group_resource(), &key.name))
     }
 
-    /// The object that the path returns: the object itself, or its scale.
+    /// What webhooks see at the path: the object itself, or its scale.
     pub(crate) fn shown(&self, object: &Value) -> Result<Value, StatusError> {
         if self.subresource.as_deref() == Some("scale") {
             return self.scale_of(object);
         }
-        Ok(self.in_request_version(object.clone()))
+        Ok(self.for_admission(object.clone()))
     }
 
     /// An object in the version that was asked for.
     pub(crate) fn in_request_version(&self, mut object: Value) -> Value {
+        crate::conversion::for_reader(&self.kind, &mut object);
+        crate::meta::put_type(&mut object, &self.kind.api_version(), &self.kind.kind);
+        object
+    }
+
+    /// A written object as webhooks see it, with the fields that the schema of a custom resource does not know.
+    pub(crate) fn for_admission(&self, mut object: Value) -> Value {
         crate::conversion::from_storage(&self.kind, &mut object);
         crate::meta::put_type(&mut object, &self.kind.api_version(), &self.kind.kind);
         object
     }
 
-    /// The version of the kind that its objects are kept in, which has the schema.
+    /// The version whose schema a written object has to follow: of a custom resource the requested one, of a built-in kind the one in
+    /// which objects are stored.
+    fn written_kind(&self) -> Arc<Kind> {
+        if self.kind.custom.is_some() {
+            return Arc::clone(&self.kind);
+        }
+        self.storage_kind()
+    }
+
+    /// Sets the defaults of the stored version of a custom resource that was written in another version, which a kube-apiserver does
+    /// when it reads the object.
+    fn fill_stored_defaults(&self, object: &mut Value) {
+        if crate::conversion::is_other_version(&self.kind) {
+            crate::decode::fill_defaults(&self.storage_kind(), object);
+        }
+    }
+
+    /// The version of the kind that its objects are stored in.
     fn storage_kind(&self) -> Arc<Kind> {
         let kept = &self.kind.storage_version;
         if *kept == self.kind.api_version() {

@@ -80,7 +80,7 @@ impl ObjectRequest {
         let version = meta::text(&new, "resourceVersion").to_owned();
         self.check_preconditions(&new, &old, &name, &version)?;
         self.warnings.extend(builtin::name_owners_once(&mut new));
-        let kept = self.storage_kind();
+        let kept = self.written_kind();
         let sent = self.has_mutating_admission().then(|| new.clone());
         self.shape(&kept, &mut new, &old)?;
         // What is noted is what was asked for: not what the kind and others add.
@@ -102,6 +102,7 @@ impl ObjectRequest {
                 self.shape(&kept, &mut new, &old)?;
             }
         }
+        self.fill_stored_defaults(&mut new);
         self.finish(&kept, &name, &mut new, &old)?;
         if self.has_validating_admission() {
             let request = AdmissionRequest {
@@ -135,6 +136,11 @@ impl ObjectRequest {
     fn shape(&self, kept: &Kind, new: &mut Value, old: &Value) -> Result<(), StatusError> {
         self.refuse_claims(new, old, meta::text(old, "name"))?;
         meta::carry(new, old);
+        let is_custom = kept.custom.is_some();
+        // A custom resource gets its defaults when it is decoded: what another part of it lacks stays away.
+        if is_custom {
+            crate::decode::fill_defaults(kept, new);
+        }
         match self.part() {
             Part::Main if kept.has_status() && builtin::drops_status(kept) => {
                 keep_status(new, old);
@@ -142,7 +148,9 @@ impl ObjectRequest {
             Part::Status => keep_all_but_status(kept, new, old),
             _ => {}
         }
-        crate::decode::fill_defaults(kept, new);
+        if !is_custom {
+            crate::decode::fill_defaults(kept, new);
+        }
         Ok(())
     }
 
@@ -161,7 +169,7 @@ impl ObjectRequest {
             }
         }
         crate::decode::fill_defaults(kept, &mut sent);
-        self.in_request_version(sent)
+        self.for_admission(sent)
     }
 
     /// The changed object, or its scale, after webhooks, in the stored form.

@@ -233,7 +233,9 @@ impl<'a> Decoder<'a> {
             }
             Value::Null => !edge.go.always,
             Value::Object(_) => false,
-            _ if edge.go.pointer || edge.go.always || node.special == Special::IntOrString => false,
+            _ if edge.go.pointer || edge.go.always => false,
+            // Both are structures or pointers to one, which Go writes whatever is in them.
+            _ if matches!(node.special, Special::IntOrString | Special::Raw) => false,
             Value::Array(list) => list.is_empty(),
             Value::String(text) => text.is_empty(),
             Value::Bool(flag) => !flag,

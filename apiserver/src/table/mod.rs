@@ -79,7 +79,7 @@ pub fn row(kind: &Kind, object: &Value, row_object: RowObject) -> Value {
         RowObject::Metadata => crate::meta::partial_object(object),
         RowObject::Whole => {
             let mut whole = object.clone();
-            crate::conversion::from_storage(kind, &mut whole);
+            crate::conversion::for_reader(kind, &mut whole);
             crate::meta::put_type(&mut whole, &kind.api_version(), &kind.kind);
             whole
         }
