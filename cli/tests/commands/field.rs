@@ -11,6 +11,7 @@ const ALL: Cases = Cases {
 cases! {
     ALL;
     assumed_kinds_are_served => "assume-kinds",
+    unknown_actions_are_named => "unknown-action",
     wrong_key_of_a_cluster_is_named => "cluster-typo",
     constraints_of_users => "constraints",
     informing_templates_are_valid => "inform-only",

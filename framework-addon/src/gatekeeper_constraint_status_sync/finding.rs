@@ -6,6 +6,8 @@ use serde_json::Value;
 use super::messages;
 use crate::reporter::Finding;
 
+const KNOWN_ACTIONS: [&str; 4] = ["deny", "dryrun", "warn", "scoped"];
+
 /// Whether Gatekeeper's webhook validates objects before they are stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WebhookValidation {
@@ -15,15 +17,16 @@ pub enum WebhookValidation {
     Disabled,
 }
 
-/// Reads a constraint; `None` before its first audit.
+/// Reads a constraint; `None` before its first audit, unless its status says why there is none.
 ///
 /// Gatekeeper lists a bounded number of violations (`status.violations`) and counts all of them
 /// (`status.totalViolations`); the count exists from the first audit on. An entry without a name or a message is counted, not
 /// dropped.
 pub fn of(constraint: &Value, validation: WebhookValidation) -> Option<Finding> {
-    let total = constraint
-        .pointer("/status/totalViolations")
-        .and_then(Value::as_i64)?;
+    let total = constraint.pointer("/status/totalViolations");
+    let Some(total) = total.and_then(Value::as_i64) else {
+        return not_audited(constraint);
+    };
     let finding = match constraint.pointer("/status/violations") {
         None | Some(Value::Null) => unlisted(total, constraint),
         Some(Value::Array(violations)) if violations.is_empty() => unlisted(total, constraint),
@@ -42,8 +45,25 @@ pub fn of(constraint: &Value, validation: WebhookValidation) -> Option<Finding> 
     Some(finding)
 }
 
+/// Why a constraint is not audited: it is not valid, or its action is unknown.
+fn not_audited(constraint: &Value) -> Option<Finding> {
+    let refusals = errors_with_code(constraint, "");
+    let mut text = refusals.join(messages::SEPARATOR);
+    if text.is_empty() {
+        return None;
+    }
+    // Gatekeeper's error has the word "unrecognized" in place of the action.
+    let action = constraint.pointer("/spec/enforcementAction");
+    let action = action.and_then(Value::as_str).unwrap_or("deny");
+    if !KNOWN_ACTIONS.contains(&action) {
+        text.push_str(&messages::unknown_action(action));
+    }
+    Some(Finding::violation(text))
+}
+
 fn unlisted(total: i64, constraint: &Value) -> Finding {
-    let incomplete = audit_errors(constraint);
+    // Why an audit is not complete, as the audit of `config-policy-controller` writes it. Gatekeeper writes no such errors.
+    let incomplete = errors_with_code(constraint, "audit_error");
     if total > 0 {
         Finding::violation(messages::not_listed(total))
     } else if !incomplete.is_empty() {
@@ -54,8 +74,7 @@ fn unlisted(total: i64, constraint: &Value) -> Finding {
     }
 }
 
-/// Why an audit is not complete, as the audit of `config-policy-controller` writes it. Gatekeeper writes no such errors.
-fn audit_errors(constraint: &Value) -> Vec<&str> {
+fn errors_with_code<'a>(constraint: &'a Value, code: &str) -> Vec<&'a str> {
     let pods = constraint
         .pointer("/status/byPod")
         .and_then(Value::as_array);
@@ -64,8 +83,10 @@ fn audit_errors(constraint: &Value) -> Vec<&str> {
         .flatten()
         .filter_map(|pod| pod["errors"].as_array())
         .flatten();
-    let own = errors.filter(|error| error["code"] == "audit_error");
-    own.filter_map(|error| error["message"].as_str()).collect()
+    let errors = errors.filter(|error| error["code"].as_str().unwrap_or_default() == code);
+    errors
+        .filter_map(|error| error["message"].as_str())
+        .collect()
 }
 
 fn listed(violations: &[Value]) -> String {
@@ -117,6 +138,11 @@ mod tests {
     #[rstest]
     #[case::not_audited(json!({}), None)]
     #[case::odd_count(json!({"totalViolations": "1"}), None)]
+    #[case::refused(
+        json!({"byPod": [{"id": "a", "errors": [{"code": "", "message": "unrecognized enforcementAction"}]}]}),
+        Some("NonCompliant; unrecognized enforcementAction")
+    )]
+    #[case::not_ingested_yet(json!({"byPod": [{"id": "a", "errors": [{"code": "ingest_error", "message": "no"}]}]}), None)]
     #[case::none(json!({"totalViolations": 0}), Some("Compliant; The constraint has no violations"))]
     #[case::empty(json!({"totalViolations": 0, "violations": []}), Some("Compliant; The constraint has no violations"))]
     #[case::no_list(json!({"totalViolations": 1, "violations": {}}), Some("NonCompliant; The constraint status is invalid"))]

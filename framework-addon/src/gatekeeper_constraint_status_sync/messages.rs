@@ -35,3 +35,8 @@ pub fn undecodable(count: usize) -> String {
         format!("{count} violations in the constraint's status cannot be read")
     }
 }
+
+/// What follows Gatekeeper's error about an action that it does not know.
+pub fn unknown_action(action: &str) -> String {
+    format!(" (spec.enforcementAction is {action:?})")
+}
