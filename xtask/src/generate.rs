@@ -6,7 +6,7 @@ use std::{fs, io};
 use anyhow::{Context, Result, bail};
 use serde_json::Value;
 
-use crate::{hub, metrics, rbac, rules, run};
+use crate::{hub, metrics, rbac, readme, rules, run};
 
 /// The kinds of ours that a hub has. Those of managed clusters come with the add-ons.
 const ON_HUB: &[&str] = &[
@@ -50,6 +50,7 @@ fn all() -> Result<Vec<(PathBuf, String)>> {
     for (name, yaml) in rbac::all()? {
         files.push((PathBuf::from("deploy/rbac").join(name), yaml));
     }
+    files.push((PathBuf::from("README.md"), readme::page()?));
     files.push((PathBuf::from("docs/reference/rules.md"), rules::page()?));
     files.push((PathBuf::from("docs/reference/metrics.md"), metrics::page()));
     files.push((

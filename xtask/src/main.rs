@@ -8,6 +8,7 @@ mod image;
 mod metrics;
 mod modules;
 mod rbac;
+mod readme;
 mod record;
 mod rules;
 mod run;
