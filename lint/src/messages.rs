@@ -91,6 +91,20 @@ pub(crate) fn enforcement_action(object: &str, action: &str, known: &[&str]) -> 
     )
 }
 
+/// A member of a schema that is no keyword.
+pub(crate) fn unread_keyword(template: &str, name: &str) -> String {
+    format!(
+        "Gatekeeper ignores {name:?} in the schema of {template}: no schema has that keyword. Is it a parameter, which belongs below `properties`?"
+    )
+}
+
+/// A scalar where the schema of the elements belongs.
+pub(crate) fn unread_items(template: &str) -> String {
+    format!(
+        "Gatekeeper ignores this `items` in the schema of {template}: it must be a schema, such as `items: {{type: string}}`."
+    )
+}
+
 /// A name that Kubernetes does not take.
 pub(crate) fn not_a_name(object: &str) -> String {
     let text = format!(

@@ -234,6 +234,12 @@ pub const RULES: &[Rule] = &[
         Error,
         "Policies and templates must not wait for each other.",
     ),
+    rule(
+        "RVL211",
+        "ignoredSchema",
+        Warning,
+        "A schema of a ConstraintTemplate should have only what Gatekeeper reads.",
+    ),
 ];
 
 /// The rule with an identifier.

@@ -38,6 +38,7 @@ cases! {
     lint_7_12_bindings => "bindings",
     lint_7_15_deprecated => "deprecated",
     lint_7_2_enforcement_actions => "enforcement-actions",
+    schemas_of_constraint_templates => "constraint-templates",
     lint_7_6_disabled_templates => "disabled-templates",
     lint_7_20_dependencies => "dependencies",
     lint_7_16_policies => "policies",

@@ -1,6 +1,7 @@
 //! What violates rules.
 
 mod bindings;
+mod constraint_templates;
 mod dependencies;
 mod names;
 mod policies;
@@ -52,6 +53,7 @@ pub(crate) fn all(files: &[File], crds: &[Value]) -> Vec<Finding> {
         findings.extend(scalars::check(item));
         findings.extend(templates::check(item));
         findings.extend(policies::check(item, &kinds));
+        findings.extend(constraint_templates::check(item));
     }
     findings.extend(names::duplicates(&items));
     findings.extend(bindings::check(&items));
