@@ -38,7 +38,7 @@ fn is_autoscaler(kind: &Kind) -> bool {
 pub fn for_reader(kind: &Kind, object: &mut Value) {
     from_storage(kind, object);
     if is_other_version(kind) {
-        crate::decode::drop_unknown(kind, object);
+        kind.drop_unknown(object);
     }
 }
 

@@ -163,16 +163,6 @@ pub(crate) fn unconvertible(kind: &Kind, version: &str, given: &str) -> String {
     )
 }
 
-/// Drops what the schema of a custom resource does not know, of one that others than the client have changed.
-pub(crate) fn drop_unknown(kind: &Kind, object: &mut Value) {
-    let custom = kind.custom.as_ref();
-    if let Some((types, id)) = &kind.schema
-        && custom.is_some_and(|custom| !custom.preserve_unknown)
-    {
-        schema::prune(types, *id, object);
-    }
-}
-
 /// Sets the defaults of a schema, or of a built-in kind.
 pub(crate) fn fill_defaults(kind: &Kind, object: &mut Value) {
     match (&kind.custom, &kind.schema) {

@@ -94,6 +94,16 @@ impl Kind {
         self.storage_version == self.api_version()
     }
 
+    /// Drops what the schema of a custom resource does not know.
+    pub(crate) fn drop_unknown(&self, object: &mut Value) {
+        let custom = self.custom.as_ref();
+        if let Some((types, id)) = &self.schema
+            && custom.is_some_and(|custom| !custom.preserve_unknown)
+        {
+            crate::schema::prune(types, *id, object);
+        }
+    }
+
     /// For refusals that name the resource.
     pub fn group_resource(&self) -> GroupResource {
         GroupResource::new(&self.group, &self.resource)

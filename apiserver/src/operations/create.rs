@@ -156,7 +156,7 @@ impl ObjectRequest {
             self.validate_admission(&request).await?;
         }
         if self.has_mutating_admission() {
-            crate::decode::drop_unknown(kept, &mut object);
+            kept.drop_unknown(&mut object);
         }
         let key = Key::new(self.namespace(), &name);
         let state = Arc::clone(&self.state);

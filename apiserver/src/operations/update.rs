@@ -115,7 +115,7 @@ impl ObjectRequest {
             self.validate_admission(&request).await?;
         }
         if self.has_mutating_admission() {
-            crate::decode::drop_unknown(&kept, &mut new);
+            kept.drop_unknown(&mut new);
         }
         let state = Arc::clone(&self.state);
         let _allocating = state.allocating(&kept);
