@@ -13,7 +13,9 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use reeve_fleet::{Access, Fleet, FleetOptions, Foreign, Kubeconfig, Pods, RateLimits, Scratch};
+use reeve_fleet::{
+    Access, ExternalData, Fleet, FleetOptions, Foreign, Kubeconfig, Pods, RateLimits, Scratch,
+};
 use reeve_report::{FailOn, Output};
 use reeve_runtime::CancellationToken;
 
@@ -203,6 +205,7 @@ impl Args {
                 RateLimits::Lifted
             },
             constraints: planned.constraints,
+            external_data: ExternalData::default(),
         }
     }
 }

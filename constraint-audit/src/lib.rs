@@ -49,6 +49,7 @@ pub use once::{Objects, OneAudit};
 pub use reeve_gatekeeper::admission::Answer;
 pub use reeve_gatekeeper::audit::VIOLATIONS_LIMIT;
 pub use reeve_gatekeeper::client::{ConstraintKey, Engines};
+pub use reeve_gatekeeper::external_data::ExternalData;
 
 /// Who evaluates the constraints of a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -87,6 +88,8 @@ pub struct Options {
     pub violations_limit: usize,
     /// Which engines evaluate templates.
     pub engines: Engines,
+    /// What providers of external data answer.
+    pub external_data: ExternalData,
     /// What answers the admission requests of the cluster with the constraints, with [`Mode::Materialised`]; without it they refuse
     /// nothing.
     pub admission: Option<Admission>,
@@ -112,6 +115,7 @@ impl Default for Options {
             id: "reeve".to_owned(),
             violations_limit: VIOLATIONS_LIMIT,
             engines: Engines::default(),
+            external_data: ExternalData::default(),
             admission: None,
             gauges: AuditGauges::default(),
         }

@@ -163,6 +163,7 @@ impl Audit {
         let engine = reeve_constraint_worker::client(client::Options {
             engines: options.engines,
             limits: Limits::default(),
+            external_data: options.external_data.clone(),
         });
         Self {
             client,

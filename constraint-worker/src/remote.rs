@@ -90,7 +90,7 @@ impl Remote {
 
     /// Brings a process up to date.
     fn update(&self, process: &mut Process) -> Result<(), ProcessError> {
-        let (client, options) = (self.id, self.options);
+        let client = self.id;
         let known = process.known.get(&client).copied();
         let (known, changes) = {
             let state = self.lock();
@@ -98,6 +98,7 @@ impl Remote {
             (known, state.journal.since(known.unwrap_or_default()))
         };
         if known.is_none() {
+            let options = self.options.clone();
             let begin = Request::Begin { client, options };
             process.send(&begin).map_err(ProcessError::failed)?;
             process.known.insert(client, 0);

@@ -7,7 +7,9 @@ use futures::future::BoxFuture;
 use kube::Client;
 use reeve_apiserver::status_error::StatusError;
 use reeve_apiserver::{Identity, InProcessWebhook, Server, WebhookAnswer, WebhookHandler};
-use reeve_constraint_audit::{self as constraint_audit, ACCOUNT, Admission, Answer, Mode, webhook};
+use reeve_constraint_audit::{
+    self as constraint_audit, ACCOUNT, Admission, Answer, ExternalData, Mode, webhook,
+};
 use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
 use reeve_runtime::supervisor::TaskError;
@@ -52,9 +54,18 @@ fn names_gatekeeper(value: &Value) -> bool {
 #[derive(Clone, Default)]
 pub struct ConstraintEvaluation {
     admission: Admission,
+    external_data: ExternalData,
 }
 
 impl ConstraintEvaluation {
+    /// Evaluates with these answers of providers of external data.
+    pub fn new(external_data: ExternalData) -> Self {
+        Self {
+            external_data,
+            ..Self::default()
+        }
+    }
+
     /// The webhook for the options of the server. It admits everything until [`Self::run`] with [`Constraints::Enforced`].
     pub fn webhook(&self) -> InProcessWebhook {
         InProcessWebhook {
@@ -84,6 +95,7 @@ impl ConstraintEvaluation {
         let is_enforced = constraints == Constraints::Enforced;
         let options = constraint_audit::Options {
             mode,
+            external_data: self.external_data.clone(),
             admission: is_enforced.then(|| self.admission.clone()),
             ..constraint_audit::Options::default()
         };

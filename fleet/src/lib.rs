@@ -34,6 +34,7 @@ pub use cluster::{Cluster, Taint};
 pub use components::ComponentError;
 pub use constraints::{ConstraintEvaluation, Constraints};
 pub use kubeconfig::{Foreign, Kubeconfig, KubeconfigError};
+pub use reeve_constraint_audit::ExternalData;
 pub use reeve_runtime::client::RateLimits;
 pub use scratch::Scratch;
 pub use setup::{Initial, SetUp, Unbound};

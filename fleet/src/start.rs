@@ -13,6 +13,7 @@ use reeve_apiserver::{
     Authority, AuthorityError, Data, DataError, DataKind, Identity, KubeconfigContext, ListenError,
     Listener, NoRandomness, Options, Server, kubeconfig,
 };
+use reeve_constraint_audit::ExternalData;
 use reeve_runtime::activity::Activity;
 use reeve_runtime::client::RateLimits;
 use serde_json::Value;
@@ -48,6 +49,8 @@ pub struct FleetOptions {
     pub limits: RateLimits,
     /// Whether the clusters evaluate constraints.
     pub constraints: Constraints,
+    /// What providers of external data answer the constraints.
+    pub external_data: ExternalData,
 }
 
 /// Whether other processes reach the servers of a fleet.
@@ -290,7 +293,7 @@ impl Members {
             Some(folder) => folder.authority()?,
             None => Authority::new()?,
         });
-        let constraints = ConstraintEvaluation::default();
+        let constraints = ConstraintEvaluation::new(self.options.external_data.clone());
         let options = Options {
             webhooks: vec![constraints.webhook()],
             admission: if is_hub {

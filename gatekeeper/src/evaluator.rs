@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::Json;
 use crate::cel;
 use crate::constraint::{Constraint, ConstraintKey};
+use crate::external_data::ExternalData;
 use crate::inventory::{Inventory, InventoryKey};
 use crate::messages;
 use crate::rego::{self, Finding, Limits};
@@ -19,12 +20,14 @@ use crate::review::Review;
 use crate::template::{ConstraintTemplate, TemplateError};
 
 /// How a client evaluates.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Options {
     /// Which engine evaluates a template with sources for both.
     pub engines: Engines,
     /// What an evaluation may take and give.
     pub limits: Limits,
+    /// What providers of external data answer.
+    pub external_data: ExternalData,
 }
 
 /// Which engines there are.
@@ -155,8 +158,9 @@ impl InProcess {
         let Some(source) = &template.rego else {
             return Err(TemplateError::ingest(messages::no_driver(with_cel)));
         };
-        let plain = rego::Program::compile(source, &self.options.limits)
-            .map_err(|error| TemplateError::ingest(error.message))?;
+        let plain =
+            rego::Program::compile(source, &self.options.limits, &self.options.external_data)
+                .map_err(|error| TemplateError::ingest(error.message))?;
         let loaded = RwLock::default();
         Ok(Program::Rego(Box::new(Rego { plain, loaded })))
     }

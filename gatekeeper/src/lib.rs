@@ -13,6 +13,7 @@ pub mod constraint;
 pub mod enforcement;
 pub mod evaluator;
 pub mod expansion;
+pub mod external_data;
 pub mod inventory;
 pub mod matching;
 mod messages;

@@ -377,6 +377,33 @@ pub fn disallowed_refs(module: &str, texts: &[&str]) -> String {
     ))
 }
 
+pub fn not_a_map(path: &str) -> String {
+    format!("{path}: must be a map")
+}
+
+pub fn no_provider_name() -> String {
+    "external_data: provider must be a text".to_owned()
+}
+
+pub fn unknown_provider(provider: &str) -> String {
+    format!("external_data: no provider {} is given", quote(provider))
+}
+
+pub fn no_keys(provider: &str) -> String {
+    format!(
+        "external_data: keys for the provider {} must be a list of texts",
+        quote(provider)
+    )
+}
+
+pub fn no_stub(provider: &str, key: &str) -> String {
+    format!(
+        "no value is given for the key {} of the provider {}",
+        quote(key),
+        quote(provider)
+    )
+}
+
 pub fn undefined_function(name: &str) -> String {
     let reason = if name == "external_data" {
         ": no provider of external data is configured, and none is ever asked"

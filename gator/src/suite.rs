@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use reeve_gatekeeper::Json;
+use reeve_gatekeeper::external_data::ExternalData;
 
 use crate::messages;
 use crate::read::{self, Dialect};
@@ -19,6 +20,8 @@ pub struct Suite {
     pub folder: PathBuf,
     pub skip: bool,
     pub tests: Vec<Test>,
+    /// What providers of external data answer.
+    pub external_data: ExternalData,
 }
 
 /// A template and a constraint with cases.
@@ -29,6 +32,8 @@ pub struct Test {
     pub constraint: String,
     pub expansion: String,
     pub cases: Vec<Case>,
+    /// What providers of external data answer in this test; those of the suite answer in all.
+    pub external_data: ExternalData,
     /// Whether the constraint must violate its schema.
     pub invalid: bool,
     pub skip: bool,
@@ -111,6 +116,7 @@ fn read_suite(path: &Path) -> Result<Option<Suite>, String> {
         folder,
         skip: flag(&document, "skip")?,
         tests: tests.collect::<Result<_, String>>()?,
+        external_data: external_data(&document)?,
     }))
 }
 
@@ -122,6 +128,7 @@ fn test_of(test: &Json) -> Result<Test, String> {
         constraint: text(test, "constraint")?,
         expansion: text(test, "expansion")?,
         cases: cases.collect::<Result<_, String>>()?,
+        external_data: external_data(test)?,
         invalid: flag(test, "invalid")?,
         skip: flag(test, "skip")?,
     })
@@ -160,6 +167,11 @@ fn assertion_of(assertion: &Json) -> Result<Assertion, String> {
         violations,
         message,
     })
+}
+
+fn external_data(of: &Json) -> Result<ExternalData, String> {
+    const FIELD: &str = "externalData";
+    ExternalData::parse(FIELD, &of[FIELD])
 }
 
 fn list<'a>(of: &'a Json, name: &str) -> Result<&'a [Json], String> {

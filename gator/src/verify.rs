@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use reeve_gatekeeper::Json;
-use reeve_gatekeeper::client::{Client, Violation};
+use reeve_gatekeeper::client::{Client, Options, Violation};
 use reeve_gatekeeper::constraint::ConstraintError;
 use reeve_gatekeeper::enforcement::EnforcementPoint;
 use reeve_gatekeeper::expansion::{Expansion, ExpansionTemplate};
@@ -174,7 +174,10 @@ impl Runner {
 
     /// A client with the template and the constraint of a test.
     fn client(&self, suite: &Suite, test: &Test) -> Result<Client, AddError> {
-        let mut client = reeve_constraint_worker::client(engines(self.has_cel));
+        let mut client = reeve_constraint_worker::client(Options {
+            external_data: suite.external_data.with(&test.external_data),
+            ..engines(self.has_cel)
+        });
         if test.template.is_empty() {
             return Err(AddError::Other(messages::MISSING_TEMPLATE.to_owned()));
         }

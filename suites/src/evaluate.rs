@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use reeve_fleet::explain::{self, ExplainError, Servers};
-use reeve_fleet::{Cluster, Constraints, Initial, Unbound};
+use reeve_fleet::{Cluster, Constraints, ExternalData, Initial, Unbound};
 use reeve_manifests::Object;
 use reeve_report::{Entry, Reason, State};
 
@@ -35,6 +35,7 @@ impl Evaluation {
     fn setup(self) -> Setup {
         Setup {
             constraints: self.constraints,
+            external_data: ExternalData::default(),
             notes: self.notes,
             clusters: self.clusters,
             initial: Initial {

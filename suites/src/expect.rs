@@ -141,7 +141,13 @@ fn on_cluster(one: &Compliance, entry: &Entry, cluster: &str) -> Rule {
         reasons.push(difference("", one.is.word(), entry.state.word()));
         reasons.extend(entry.why().into_iter().take(REASONS).cloned());
     } else if one.message.is_some() || one.matches.is_some() {
-        let of_rules = entry.rules.iter().map(|rule| rule.message.clone());
+        // A difference shows the first text: that of a template which makes the state of the policy.
+        let (decisive, others): (Vec<_>, Vec<_>) = entry
+            .rules
+            .iter()
+            .partition(|rule| rule.state == entry.state);
+        let of_rules = decisive.into_iter().chain(others);
+        let of_rules = of_rules.map(|rule| rule.message.clone());
         let of_entry = entry.why().into_iter().map(ToString::to_string);
         let texts: Vec<String> = of_rules.chain(of_entry).collect();
         reasons.extend(text_reason(

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reeve_fleet::{Constraints, Initial, Unbound};
+use reeve_fleet::{Constraints, ExternalData, Initial, Unbound};
 use reeve_manifests::{Input, Object, Position};
 use reeve_report::{Entry, Reason, Skip, Source, State};
 use tokio::sync::Semaphore;
@@ -192,6 +192,7 @@ fn setup(loaded: &Loaded, assumes_kinds: bool) -> (Setup, Vec<Skip>, Vec<String>
         // The reader has checked them.
         clusters: clusters(&suite.clusters).unwrap_or_default(),
         constraints,
+        external_data: ExternalData::new(suite.external_data.clone()),
         notes,
         initial,
     };

@@ -37,6 +37,9 @@ pub struct Suite {
     /// Folders with kustomizations, rendered by the installed kustomize or kubectl.
     #[serde(default)]
     pub kustomize: Vec<String>,
+    /// What providers of external data answer the constraints: the value of each key by provider. No provider is asked.
+    #[serde(default)]
+    pub external_data: BTreeMap<String, BTreeMap<String, Value>>,
     /// Whether policies that nothing binds are bound to all clusters. Yes if absent.
     #[serde(default = "yes")]
     pub bind_unbound: bool,

@@ -7,8 +7,8 @@ use kube::api::{Api, DynamicObject};
 use reeve_fleet::explain::Servers;
 use reeve_fleet::results::Results;
 use reeve_fleet::{
-    Access, ApplyError, Cluster, Constraints, Fleet, FleetOptions, Initial, Member, Pods,
-    RateLimits, SetUp, Target, Unbound, apply,
+    Access, ApplyError, Cluster, Constraints, ExternalData, Fleet, FleetOptions, Initial, Member,
+    Pods, RateLimits, SetUp, Target, Unbound, apply,
 };
 use reeve_manifests::Object;
 use reeve_report::{Entry, State, made_namespaces};
@@ -26,6 +26,8 @@ pub(crate) struct Setup {
     pub(crate) clusters: Vec<Cluster>,
     /// Whether they evaluate Gatekeeper's constraints.
     pub(crate) constraints: Constraints,
+    /// What providers of external data answer the constraints.
+    pub(crate) external_data: ExternalData,
     /// What was done without being asked for.
     pub(crate) notes: Vec<String>,
     /// What the hub and the clusters have.
@@ -61,6 +63,7 @@ pub(crate) async fn with_fleet<T>(
         pods: Pods::Settled,
         limits: RateLimits::Lifted,
         constraints: setup.constraints,
+        external_data: setup.external_data.clone(),
     });
     let fleet = fleet.await.map_err(|error| error_chain(&error))?;
     let mut world = World {

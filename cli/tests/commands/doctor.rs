@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, ensure};
 use kube::Client;
 use reeve_fleet::{
-    Access, Cluster, Constraints, Fleet, FleetOptions, Pods, RateLimits, Target, apply,
+    Access, Cluster, Constraints, ExternalData, Fleet, FleetOptions, Pods, RateLimits, Target,
+    apply,
 };
 use reeve_manifests::{Input, Object, Position};
 use reeve_report::{Entry, State};
@@ -72,6 +73,7 @@ async fn complete() -> Result<Fleet> {
         pods: Pods::Kept,
         limits: RateLimits::Lifted,
         constraints: Constraints::Ignored,
+        external_data: ExternalData::default(),
     });
     let fleet = fleet.await?;
     let files = [

@@ -17,6 +17,7 @@ cases! {
     informing_templates_are_valid => "inform-only",
     dependency_loops_are_named => "dependency-loop",
     empty_lists_are_stored => "empty-list",
+    providers_of_external_data_are_given => "external-data",
     explain_evaluates_constraints => "explain-constraints",
     foreign_secrets_are_left_alone => "foreign-encryption-key",
     given_taints_stay => "given-taints",

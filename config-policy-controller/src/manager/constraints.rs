@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use reeve_constraint_audit::{self as constraint_audit, AuditGauges, Engines, Mode, Options};
+use reeve_constraint_audit::{
+    self as constraint_audit, AuditGauges, Engines, ExternalData, Mode, Options,
+};
 use reeve_runtime::client::ClientOptions;
 use reeve_runtime::manager::{Manager, ManagerError};
 
@@ -28,6 +30,7 @@ pub(super) async fn start(
     let client = manager.client(&options).await?;
     let options = Options {
         mode: args.constraint_audit,
+        external_data: ExternalData::default(),
         id: std::env::var("POD_NAME")
             .or_else(|_| std::env::var("HOSTNAME"))
             .unwrap_or_else(|_| NO_POD.to_owned()),

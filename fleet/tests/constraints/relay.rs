@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhow::{Context as _, Result, ensure};
 use kube::api::{Api, Patch, PatchParams};
 use reeve_api::Policy;
-use reeve_fleet::{Access, Constraints, Fleet, FleetOptions, Pods, RateLimits, Target, apply};
+use reeve_fleet::{
+    Access, Constraints, ExternalData, Fleet, FleetOptions, Pods, RateLimits, Target, apply,
+};
 use reeve_manifests::Input;
 use reeve_runtime::CancellationToken;
 use reeve_testkit::{eventually, workspace};
@@ -25,6 +27,7 @@ async fn gk_149_policy_reports_that_its_constraint_refuses() -> Result<()> {
         pods: Pods::Kept,
         limits: RateLimits::Lifted,
         constraints: Constraints::Enforced,
+        external_data: ExternalData::default(),
     });
     let fleet = fleet.await?;
     let stop = CancellationToken::new();

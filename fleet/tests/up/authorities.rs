@@ -9,7 +9,7 @@ use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use rcgen::{CertificateParams, DnType, KeyPair};
-use reeve_fleet::{Access, Constraints, Fleet, FleetOptions, Pods, RateLimits};
+use reeve_fleet::{Access, Constraints, ExternalData, Fleet, FleetOptions, Pods, RateLimits};
 use reeve_testkit::eventually;
 use serde_json::json;
 
@@ -150,6 +150,7 @@ async fn ca_of_each_server_is_kept_for_next_start() -> Result<()> {
             pods: Pods::Kept,
             limits: RateLimits::Lifted,
             constraints: Constraints::Ignored,
+            external_data: ExternalData::default(),
         };
         anyhow::Ok(Fleet::start(options).await?)
     };

@@ -12,7 +12,9 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams, WatchEvent, WatchParams};
 use reeve_api::Policy;
-use reeve_fleet::{Access, Constraints, Fleet, FleetOptions, Pods, RateLimits, Target, apply};
+use reeve_fleet::{
+    Access, Constraints, ExternalData, Fleet, FleetOptions, Pods, RateLimits, Target, apply,
+};
 use reeve_manifests::{Input, Object};
 use reeve_runtime::CancellationToken;
 use reeve_testkit::{eventually, workspace};
@@ -55,6 +57,7 @@ async fn fleet(clusters: &[&str], folder: &std::path::Path) -> Result<Fleet> {
         pods: Pods::Settled,
         limits: RateLimits::Lifted,
         constraints: Constraints::Ignored,
+        external_data: ExternalData::default(),
     };
     Ok(Fleet::start(options).await?)
 }

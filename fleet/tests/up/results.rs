@@ -5,8 +5,8 @@ use std::path::PathBuf;
 use anyhow::{Context as _, Result, ensure};
 use reeve_fleet::results::Results;
 use reeve_fleet::{
-    Access, Cluster, Constraints, Fleet, FleetOptions, Pods, RateLimits, SetUp, Taint, Target,
-    Unbound, apply,
+    Access, Cluster, Constraints, ExternalData, Fleet, FleetOptions, Pods, RateLimits, SetUp,
+    Taint, Target, Unbound, apply,
 };
 use reeve_manifests::{Object, read_stdin_text};
 use reeve_report::{Entry, State};
@@ -24,6 +24,7 @@ async fn fleet(clusters: Vec<Cluster>) -> Result<Fleet> {
         pods: Pods::Kept,
         limits: RateLimits::Lifted,
         constraints: Constraints::Ignored,
+        external_data: ExternalData::default(),
     };
     Ok(Fleet::start(options).await?)
 }

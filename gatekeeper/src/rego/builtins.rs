@@ -2,6 +2,7 @@
 
 mod dates;
 mod documents;
+mod external_data;
 mod globs;
 mod hashes;
 mod networks;
@@ -13,12 +14,13 @@ mod uris;
 
 use std::cell::Cell;
 use std::cmp::Ordering;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use regorus::unstable::{BUILTINS, Expr, Ref, Span};
 use regorus::{Engine, Source, Value};
 
 use super::sprintf::sprintf;
+use crate::external_data::ExternalData;
 use crate::messages;
 
 /// The function that texts with expressions in them are rewritten to.
@@ -231,6 +233,9 @@ pub const DEPRECATED: [&str; 11] = [
     "set_diff",
 ];
 
+/// The function that asks a provider of external data.
+pub const EXTERNAL_DATA: &str = "external_data";
+
 /// Whether Open Policy Agent has the function and this room has not.
 pub fn is_unsupported(name: &str) -> bool {
     const NAMES: [&str; 10] = [
@@ -250,11 +255,23 @@ pub fn is_unsupported(name: &str) -> bool {
 }
 
 /// Adds the functions whose names are in the sources to an engine. Each costs time whenever the engine is cloned.
-pub fn register(engine: &mut Engine, sources: &[(String, String)]) -> anyhow::Result<()> {
+pub fn register(
+    engine: &mut Engine,
+    sources: &[(String, String)],
+    external_data: &ExternalData,
+) -> anyhow::Result<()> {
     let is_used = |name: &str| sources.iter().any(|(_, source)| source.contains(name));
     for (name, arguments, function) in OWN.iter().copied().filter(|(name, _, _)| is_used(name)) {
         let extension = move |args: Vec<Value>| function(&args);
         engine.add_extension(name.to_owned(), arguments, Box::new(extension))?;
+    }
+    if !external_data.is_empty() && is_used(EXTERNAL_DATA) {
+        let stubs = Arc::new(external_data.clone());
+        let extension = move |args: Vec<Value>| match args.as_slice() {
+            [request] => Ok(external_data::respond(&stubs, request)),
+            _ => Ok(Value::Undefined),
+        };
+        engine.add_extension(EXTERNAL_DATA.to_owned(), 1, Box::new(extension))?;
     }
     for name in CHARGED.into_iter().filter(|name| is_used(name)) {
         let Some((_, arguments)) = BUILTINS.get(name) else {

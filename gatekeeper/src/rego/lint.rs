@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use super::checked::Checked;
 use super::facts::{ModuleFacts, OWN, RuleFacts, Shape, Use};
 use super::{CompileError, builtins};
+use crate::external_data::ExternalData;
 use crate::messages;
 use crate::template::RegoVersion;
 
@@ -14,7 +15,11 @@ const MAX_LEVELS: usize = 4_000;
 const MAX_RECURSIONS: usize = 10;
 
 /// Checks the entry module, which is the first, and its libs.
-pub fn check(modules: &[ModuleFacts], version: RegoVersion) -> Result<Checked, CompileError> {
+pub fn check(
+    modules: &[ModuleFacts],
+    version: RegoVersion,
+    external_data: &ExternalData,
+) -> Result<Checked, CompileError> {
     let fail = |message: String| Err(CompileError { message });
     let Some((entry, libs)) = modules.split_first() else {
         return Ok(Checked::default());
@@ -40,7 +45,11 @@ pub fn check(modules: &[ModuleFacts], version: RegoVersion) -> Result<Checked, C
         errors = conflicts(&rules);
     }
     if errors.is_empty() {
-        errors = call_errors(&rules, version);
+        let functions = Functions {
+            version,
+            has_external_data: !external_data.is_empty(),
+        };
+        errors = call_errors(&rules, functions);
     }
     if errors.is_empty()
         && let Some(violation) = entry.rules.get("violation")
@@ -169,17 +178,24 @@ fn all_rules(modules: &[ModuleFacts]) -> BTreeMap<String, RuleFacts> {
     all
 }
 
-fn call_errors(rules: &BTreeMap<String, RuleFacts>, version: RegoVersion) -> Vec<String> {
+/// Which functions there are.
+#[derive(Clone, Copy)]
+struct Functions {
+    version: RegoVersion,
+    has_external_data: bool,
+}
+
+fn call_errors(rules: &BTreeMap<String, RuleFacts>, functions: Functions) -> Vec<String> {
     let calls = rules.values().flat_map(|rule| rule.uses.iter());
     calls
-        .filter_map(|call| call_error(rules, call, version))
+        .filter_map(|call| call_error(rules, call, functions))
         .collect()
 }
 
 fn call_error(
     rules: &BTreeMap<String, RuleFacts>,
     call: &Use,
-    version: RegoVersion,
+    functions: Functions,
 ) -> Option<String> {
     let have = call.arguments?;
     let name = call.path.dotted();
@@ -196,10 +212,11 @@ fn call_error(
             None => return error(messages::undefined_function(&name)),
         }
     } else {
-        if version == RegoVersion::V1 && builtins::DEPRECATED.contains(&name.as_str()) {
+        if functions.version == RegoVersion::V1 && builtins::DEPRECATED.contains(&name.as_str()) {
             return error(messages::deprecated(&name));
         }
         match builtins::arguments(&name) {
+            None if name == builtins::EXTERNAL_DATA && functions.has_external_data => Some(1),
             Some(builtins::Arity::Exact(wanted)) => Some(wanted),
             Some(builtins::Arity::Any) => return None,
             None if builtins::is_unsupported(&name) => {

@@ -28,6 +28,7 @@ use serde::{Deserialize, Serialize};
 
 use self::checked::Checked;
 use crate::Json;
+use crate::external_data::ExternalData;
 use crate::messages;
 use crate::template::{RegoSource, RegoVersion};
 
@@ -106,12 +107,22 @@ pub struct Program {
 
 impl Program {
     /// Compiles a source.
-    pub fn compile(source: &RegoSource, limits: &Limits) -> Result<Self, CompileError> {
+    pub fn compile(
+        source: &RegoSource,
+        limits: &Limits,
+        external_data: &ExternalData,
+    ) -> Result<Self, CompileError> {
         // Parsing and checking call themselves as deep as the source is nested, which has been limited before.
-        stacker::maybe_grow(64 << 20, 64 << 20, || Self::compiled(source, limits))
+        stacker::maybe_grow(64 << 20, 64 << 20, || {
+            Self::compiled(source, limits, external_data)
+        })
     }
 
-    fn compiled(source: &RegoSource, limits: &Limits) -> Result<Self, CompileError> {
+    fn compiled(
+        source: &RegoSource,
+        limits: &Limits,
+        external_data: &ExternalData,
+    ) -> Result<Self, CompileError> {
         let mut modules = vec![("template".to_owned(), source.rego.as_str())];
         for (index, lib) in source.libs.iter().enumerate() {
             modules.push((format!("libs[\"lib_{index}\"]"), lib.as_str()));
@@ -145,7 +156,7 @@ impl Program {
             all_facts.push(facts::of_module(&module));
             rewritten.push((name, negation::rewrite(&text, &module)));
         }
-        let checked = lint::check(&all_facts, source.version)?;
+        let checked = lint::check(&all_facts, source.version, external_data)?;
         let internal = |error: anyhow::Error| CompileError {
             message: fault::parse_error("template", &error.to_string()),
         };
@@ -159,7 +170,7 @@ impl Program {
             limit: limits.time,
             check_interval: NonZeroU32::new(16).unwrap_or(NonZeroU32::MIN),
         });
-        builtins::register(&mut engine, &rewritten).map_err(internal)?;
+        builtins::register(&mut engine, &rewritten, external_data).map_err(internal)?;
         for (name, text) in rewritten {
             engine.add_policy(name, text).map_err(internal)?;
         }

@@ -226,6 +226,7 @@ pub(crate) fn audit(input: &[u8]) {
                 time: TIME,
                 ..Limits::default()
             },
+            ..Options::default()
         });
         let Ok(template) = ConstraintTemplate::parse(&case["template"]) else {
             return;
