@@ -11,6 +11,7 @@ mod gator;
 mod generate;
 mod hub;
 mod inputs;
+mod install;
 mod lint;
 mod messages;
 mod output;
@@ -105,6 +106,12 @@ enum Component {
     /// Examines a hub: what is missing for policies, and what to do about it.
     #[command(name = "doctor")]
     Doctor(doctor::Args),
+    /// Installs the components of a hub, or upgrades them, and waits until they are available.
+    #[command(name = "install")]
+    Install(install::InstallArgs),
+    /// Takes the components of a hub off again.
+    #[command(name = "uninstall")]
+    Uninstall(install::UninstallArgs),
     /// Evaluates constraints for another process of this program, which starts and ends it.
     #[command(name = reeve_constraint_worker::COMMAND, hide = true)]
     ConstraintWorker {
@@ -128,7 +135,7 @@ enum Component {
 }
 
 /// The commands that are no component.
-const OWN_COMMANDS: [&str; 12] = [
+const OWN_COMMANDS: [&str; 14] = [
     "apiserver",
     "up",
     "generate",
@@ -139,6 +146,8 @@ const OWN_COMMANDS: [&str; 12] = [
     "gator",
     "explain",
     "doctor",
+    "install",
+    "uninstall",
     "version",
     "completion",
 ];
@@ -306,6 +315,8 @@ async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode
         Component::Gator(args) => return Ok(gator::run(args, stop).await),
         Component::Explain(args) => return explain::run(args, stop).await,
         Component::Doctor(args) => return doctor::run(args, stop).await,
+        Component::Install(args) => return install::run(args, stop).await,
+        Component::Uninstall(args) => return install::run_uninstall(args, stop).await,
         // It needs no runtime.
         Component::ConstraintWorker { memory } => return Ok(reeve_constraint_worker::run(memory)),
         Component::Version => output::line(format_args!(
@@ -396,6 +407,8 @@ mod tests {
                 "gator",
                 "explain",
                 "doctor",
+                "install",
+                "uninstall",
                 reeve_constraint_worker::COMMAND,
                 "version",
                 "completion"

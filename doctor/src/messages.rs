@@ -5,8 +5,7 @@ const NAMED: usize = 5;
 
 pub(crate) const NO_MANAGER: &str = "no ClusterManager: Open Cluster Management is not installed, or not by its operator: run clusteradm init";
 pub(crate) const INSTALL_OCM: &str = "install or upgrade Open Cluster Management: clusteradm init";
-pub(crate) const APPLY_CRDS: &str =
-    "apply the definitions: kubectl apply --server-side -k deploy/hub/crds";
+pub(crate) const APPLY_CRDS: &str = "apply the definitions: reeve install --image REGISTRY/reeve:TAG, or kubectl apply --server-side -k deploy/hub/crds";
 pub(crate) const NO_CLUSTERS: &str =
     "no cluster has joined: clusteradm join, then clusteradm accept";
 pub(crate) const NOT_JOINED: &str =
@@ -97,7 +96,7 @@ pub(crate) fn fields_missing(fields: &[String]) -> String {
 /// A component is missing.
 pub(crate) fn no_deployment(name: &str) -> String {
     format!(
-        "Deployment {name}: not found in any namespace: kubectl apply --server-side -k deploy/hub, or clusteradm install hub-addon --names governance-policy-framework"
+        "Deployment {name}: not found in any namespace: reeve install --image REGISTRY/reeve:TAG, or clusteradm install hub-addon --names governance-policy-framework"
     )
 }
 
@@ -143,7 +142,9 @@ pub(crate) fn pod_waits(reason: &str, why: &str) -> String {
 
 /// A right is missing.
 pub(crate) fn not_allowed(user: &str) -> String {
-    format!("{user} is not allowed: kubectl apply --server-side -k deploy/hub")
+    format!(
+        "{user} is not allowed: reeve install --image REGISTRY/reeve:TAG, or kubectl apply --server-side -k deploy/hub"
+    )
 }
 
 /// Nobody answers which rights there are.
@@ -163,7 +164,9 @@ pub(crate) fn addon_defined(addon: &str) -> String {
 
 /// The hub does not know an add-on.
 pub(crate) fn addon_not_defined(addon: &str) -> String {
-    format!("ClusterManagementAddOn {addon}: not found: kubectl apply --server-side -k deploy/hub")
+    format!(
+        "ClusterManagementAddOn {addon}: not found: reeve install --image REGISTRY/reeve:TAG, or kubectl apply --server-side -k deploy/hub"
+    )
 }
 
 /// Clusters do not have an add-on.

@@ -91,6 +91,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
         "reeve-doctor",
         &["reeve-api", "reeve-report", "reeve-runtime"],
     ),
+    ("reeve-install", &["reeve-api", "reeve-runtime"]),
     (
         "reeve-suites",
         &[
@@ -155,6 +156,7 @@ const PRODUCT: &[(&str, &[&str])] = &[
             "reeve-fleet",
             "reeve-gatekeeper",
             "reeve-gator",
+            "reeve-install",
             "reeve-lint",
             "reeve-manifests",
             "reeve-report",

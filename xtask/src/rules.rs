@@ -43,7 +43,7 @@ const CODE: [&str; 28] = [
     "deploy",
     "xtask",
 ];
-const PREFIXES: &str = "PROP|FWK|CFG|ADDON|GK|TMPL|PLC|OP|CLI|DRY|RSV|LINT|GEN";
+const PREFIXES: &str = "PROP|FWK|CFG|ADDON|GK|TMPL|PLC|OP|CLI|DRY|RSV|LINT|GEN|INST";
 
 /// A rule's identifier, with the number of a row where it is one of a table.
 type Rule = String;

@@ -270,7 +270,7 @@ fn lacks() -> Vec<(Lack, &'static str, &'static str)> {
                 "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/policies.policy.open-cluster-management.io",
             ),
             "kinds of policies: policies",
-            "kubectl apply --server-side -k deploy/hub/crds",
+            "apply the definitions: reeve install --image REGISTRY/reeve:TAG",
         ),
         (
             Lack::Patched(
@@ -298,7 +298,7 @@ fn lacks_of_components() -> Vec<(Lack, &'static str, &'static str)> {
         (
             Lack::Deleted(deployment),
             "governance-policy-propagator: deployment",
-            "not found in any namespace: kubectl apply --server-side -k deploy/hub",
+            "not found in any namespace: reeve install --image REGISTRY/reeve:TAG",
         ),
         (
             Lack::Merged(
@@ -340,7 +340,7 @@ fn lacks_of_components() -> Vec<(Lack, &'static str, &'static str)> {
                 "/apis/addon.open-cluster-management.io/v1alpha1/clustermanagementaddons/config-policy-controller",
             ),
             "add-on config-policy-controller: definition",
-            "not found: kubectl apply",
+            "not found: reeve install",
         ),
         (
             Lack::Deleted(

@@ -15,10 +15,10 @@ use serde_json::json;
 
 use crate::packaging::rendered::{EVERYTHING, UPSTREAM, charted, kustomized};
 
-const NAMESPACE: &str = "open-cluster-management";
+pub(crate) const NAMESPACE: &str = "open-cluster-management";
 
 /// The kinds that others bring, and the namespaces.
-async fn prepare(plane: &Plane) -> Result<()> {
+pub(crate) async fn prepare(plane: &Plane) -> Result<()> {
     let root = workspace();
     let mut files = vec![root.join("tests/scenarios/crds/servicemonitors.yaml")];
     files.extend(addon_crds()?);

@@ -2,6 +2,7 @@
 //! server, and running.
 
 mod bounded;
+mod command;
 mod documented;
 mod installed;
 mod rendered;
@@ -50,6 +51,15 @@ pub(crate) fn run(suite: SuiteRun) -> ExitCode {
                     ))
                 },
             ),
+            scenario("inst_1_components_are_replaced_in_place", |_| {
+                Box::pin(command::replaces_components_in_place())
+            }),
+            scenario("inst_2_what_is_missing_is_named", |_| {
+                Box::pin(command::names_what_is_missing())
+            }),
+            scenario("inst_4_only_what_was_installed_is_uninstalled", |_| {
+                Box::pin(command::uninstalls_what_it_installed())
+            }),
             scenario("everything_is_accepted_by_an_api_server", |plane| {
                 Box::pin(installed::all_objects_are_accepted(plane))
             }),
