@@ -155,6 +155,12 @@ impl Caches {
         self.addons_of(installation.addon).contains(&key)
     }
 
+    /// Whether an add-on is neither defined on the hub nor on any cluster.
+    pub fn is_retired(&self, addon: Addon) -> bool {
+        let key = ObjectKey::new("", addon.name());
+        !self.definitions.contains(&key) && self.addons_of(addon).keys().is_empty()
+    }
+
     /// A cluster.
     pub fn cluster(&self, name: &str) -> Option<Arc<ClusterFacts>> {
         self.clusters.get_valid(&ObjectKey::new("", name))
@@ -232,6 +238,9 @@ impl Caches {
             facts.and_then(|facts| facts.hosting(&installation.cluster).map(str::to_owned))
         };
         self.index_host(&installation, host(old), host(new));
+        if change.new.is_none() {
+            queues.definitions.add(addon);
+        }
         // The existence of one add-on affects the others.
         let is_there = |addon: Option<&Arc<ManagedClusterAddOn>>| {
             addon.map(|addon| {

@@ -14,6 +14,7 @@ use reeve_runtime::events::EventRecorder;
 use reeve_runtime::leader::{LeaderError, LeaseTimings};
 use reeve_runtime::manager::{LeaderElection, Manager, ManagerError, Role, ServerOptions};
 
+use crate::addon::Addon;
 use crate::addon_csr_approval::{self, Approval};
 use crate::addon_deploy::{self, Installer};
 use crate::args::{self, Args};
@@ -100,7 +101,7 @@ async fn start(args: &Args, mut manager: Manager) -> Result<(), ManagerError> {
     let events = recorder("addon-registration");
     let grants = Grants::new(client.clone(), events, own_pod(&namespace));
     let events = recorder(addon_deploy::CONTROLLER);
-    let installer = Installer::new(caches.clone(), environment, grants, events);
+    let installer = Installer::new(caches.clone(), environment, grants.clone(), events);
     let approvals = Approval::new(caches.clone(), recorder(addon_csr_approval::CONTROLLER));
 
     let workers = usize::from(args.concurrency);
@@ -114,9 +115,13 @@ async fn start(args: &Args, mut manager: Manager) -> Result<(), ManagerError> {
     manager.spawn_workers(queues.requests, workers, synced(), move |name| {
         approvals.clone().reconcile(name)
     });
+    // Add-ons may have gone while no controller was running.
+    for addon in Addon::ALL {
+        queues.definitions.add(addon);
+    }
     let (synced, caches) = (synced(), caches.clone());
     manager.spawn_workers(queues.definitions, workers, synced, move |addon| {
-        cma_config::reconcile(caches.clone(), addon)
+        cma_config::reconcile(caches.clone(), grants.clone(), addon)
     });
     manager.run().await
 }

@@ -28,7 +28,7 @@ use crate::digest::Digest;
 use crate::facts::{Environment, Inputs};
 use crate::messages::{self, conditions as texts};
 use crate::registration::decide as registration;
-use crate::registration::{GrantError, Grants, Owners};
+use crate::registration::{GrantError, Grants};
 use crate::work::Live;
 use crate::work_conditions::{self, ConditionChange};
 
@@ -227,16 +227,12 @@ impl Installer {
         if state.inputs.addon.is_deleting {
             return Ok(());
         }
-        let definition = self.observer.definition(state.installation.addon);
-        let owners = Owners {
-            addon: observe::owner_reference(state.addon, false),
-            definition: definition.map(|found| observe::owner_reference(&*found, false)),
-        };
+        let owner = observe::owner_reference(state.addon, false);
         let status = state.addon.status.as_ref();
         let registered =
             status.and_then(|status| registration::token_subject(state.installation, status));
         self.grants
-            .grant_access(state.installation, &owners, registered)
+            .grant_access(state.installation, owner, registered)
             .await
     }
 

@@ -12,6 +12,7 @@ use serde_json::{Map, json};
 
 use crate::addon::Addon;
 use crate::caches::Caches;
+use crate::registration::{GrantError, Grants};
 
 /// The name in logs and metrics.
 pub const CONTROLLER: &str = "cma-config-controller";
@@ -49,8 +50,30 @@ pub fn observed(
     (observed != references).then_some(observed)
 }
 
-/// Publishes the hashes of the configurations that an add-on's definition names.
-pub async fn reconcile(caches: Caches, addon: Addon) -> Result<Action, kube::Error> {
+/// A reconcile failed.
+#[derive(Debug, thiserror::Error)]
+pub enum DefinitionError {
+    /// The status could not be written.
+    #[error(transparent)]
+    Status(#[from] kube::Error),
+    /// What the agents shared could not be deleted.
+    #[error(transparent)]
+    Grant(#[from] GrantError),
+}
+
+/// Publishes the hashes of the configurations that an add-on's definition names. Of an add-on that is gone from the hub and all
+/// clusters, deletes what its agents shared.
+pub async fn reconcile(
+    caches: Caches,
+    grants: Grants,
+    addon: Addon,
+) -> Result<Action, DefinitionError> {
+    if caches.is_retired(addon) {
+        grants
+            .revoke_shared(addon, || caches.is_retired(addon))
+            .await?;
+        return Ok(Action::AwaitChange);
+    }
     let key = ObjectKey::new("", addon.name());
     let Some(definition) = caches.definitions.get_valid(&key) else {
         return Ok(Action::AwaitChange);
@@ -87,7 +110,7 @@ pub async fn reconcile(caches: Caches, addon: Addon) -> Result<Action, kube::Err
         Err(error) => match StatusReason::of(&error) {
             StatusReason::NotFound => Ok(Action::AwaitChange),
             StatusReason::Conflict => Ok(Action::Requeue),
-            _ => Err(error),
+            _ => Err(error.into()),
         },
     }
 }

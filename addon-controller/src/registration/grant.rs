@@ -9,7 +9,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::ObjectReference;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding, RoleBinding};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
-use kube::api::{Api, PostParams};
+use kube::api::{Api, DeleteParams, PostParams, Preconditions};
 use kube::{Client, Resource};
 use parking_lot::Mutex;
 use reeve_api::addon::Subject;
@@ -20,7 +20,7 @@ use serde::de::DeserializeOwned;
 use tokio::time::Instant;
 
 use super::rights;
-use crate::addon::Installation;
+use crate::addon::{Addon, Installation};
 use crate::digest::Digest;
 use crate::messages;
 
@@ -35,15 +35,6 @@ pub struct GrantError {
     name: String,
     #[source]
     source: Box<kube::Error>,
-}
-
-/// The owners of the roles and bindings.
-#[derive(Clone, Debug)]
-pub struct Owners {
-    /// The add-on on the cluster owns its binding.
-    pub addon: OwnerReference,
-    /// The add-on's definition on the hub, if it is cached, owns the objects that all clusters share.
-    pub definition: Option<OwnerReference>,
 }
 
 /// Grants access, and remembers the grants; clones share them.
@@ -81,16 +72,17 @@ impl Grants {
         RECHECK_INTERVAL
     }
 
-    /// Grants an agent its access.
+    /// Grants an agent its access. `owner` is the add-on on its cluster.
     pub async fn grant_access(
         &self,
         installation: &Installation,
-        owners: &Owners,
+        owner: OwnerReference,
         registered: Option<&Subject>,
     ) -> Result<(), GrantError> {
         let addon = installation.addon;
-        let mut role = rights::role(addon);
-        role.metadata.owner_references = owners.definition.clone().map(|owner| vec![owner]);
+        // What the agents of all clusters share has no owner: when the ClusterManagementAddOn is deleted, the garbage collector
+        // would take the rights of agents that still clean up. `revoke_shared` deletes it.
+        let role = rights::role(addon);
         let metadata = |namespace: Option<&str>, owner: Option<OwnerReference>| ObjectMeta {
             name: Some(rights::role_name(addon).to_owned()),
             namespace: namespace.map(str::to_owned),
@@ -104,7 +96,7 @@ impl Grants {
             self.apply(Api::all(self.client.clone()), role).await?;
             if rights::is_cluster_wide(addon) {
                 let binding = ClusterRoleBinding {
-                    metadata: metadata(None, owners.definition.clone()),
+                    metadata: metadata(None, None),
                     role_ref,
                     subjects,
                 };
@@ -113,12 +105,65 @@ impl Grants {
         }
         let namespace = &installation.cluster;
         let binding = RoleBinding {
-            metadata: metadata(Some(namespace), Some(owners.addon.clone())),
+            metadata: metadata(Some(namespace), Some(owner)),
             role_ref,
             subjects,
         };
         let bindings = Api::namespaced(self.client.clone(), namespace);
         self.apply(bindings, binding).await
+    }
+
+    /// Deletes what the agents of all clusters share, once there is no agent. What somebody has changed stays. `is_retired` is asked
+    /// again while nothing is granted.
+    pub async fn revoke_shared(
+        &self,
+        addon: Addon,
+        is_retired: impl Fn() -> bool,
+    ) -> Result<(), GrantError> {
+        let _one_at_a_time = self.shared.lock().await;
+        if !is_retired() {
+            return Ok(());
+        }
+        let name = rights::role_name(addon);
+        if rights::is_cluster_wide(addon) {
+            let bindings: Api<ClusterRoleBinding> = Api::all(self.client.clone());
+            self.revoke(bindings, name, |found| {
+                found.role_ref == rights::role_ref(addon)
+                    && found.subjects.iter().flatten().all(rights::is_agent)
+            })
+            .await?;
+        }
+        let api: Api<ClusterRole> = Api::all(self.client.clone());
+        let rules = rights::role(addon).rules;
+        self.revoke(api, name, |found| found.rules == rules).await
+    }
+
+    async fn revoke<K: Right>(
+        &self,
+        api: Api<K>,
+        name: &str,
+        is_ours: impl Fn(&K) -> bool,
+    ) -> Result<(), GrantError> {
+        let failed = |source: kube::Error| GrantError {
+            kind: K::KIND_NAME,
+            name: name.to_owned(),
+            source: Box::new(source),
+        };
+        let found = not_found_as_none(api.get(name).await).map_err(failed)?;
+        if let Some(found) = found.filter(is_ours) {
+            let params = DeleteParams {
+                preconditions: Some(Preconditions {
+                    uid: found.meta().uid.clone(),
+                    resource_version: found.meta().resource_version.clone(),
+                }),
+                ..DeleteParams::default()
+            };
+            not_found_as_none(api.delete(name, &params).await).map_err(failed)?;
+            tracing::info!(kind = K::KIND_NAME, %name, "{}", messages::REVOKED);
+        }
+        let key = ObjectKey::new("", name);
+        self.applied.lock().remove(&(K::KIND_NAME, key));
+        Ok(())
     }
 
     /// Drops the grants of a deleted agent.
@@ -197,10 +242,10 @@ impl Right for ClusterRole {
     const KIND_NAME: &'static str = "ClusterRole";
 
     fn update_to(&mut self, desired: Self) -> bool {
-        let is_owned = own(&mut self.metadata, desired.metadata.owner_references);
+        let was_owned = disown(&mut self.metadata);
         let is_same = self.rules == desired.rules;
         self.rules = desired.rules;
-        !is_same || is_owned
+        !is_same || was_owned
     }
 }
 
@@ -222,10 +267,10 @@ impl Right for ClusterRoleBinding {
         {
             wanted.clone_from(present);
         }
-        let is_owned = own(&mut self.metadata, desired.metadata.owner_references);
+        let was_owned = disown(&mut self.metadata);
         let is_same = self.subjects == desired.subjects && self.role_ref == desired.role_ref;
         (self.subjects, self.role_ref) = (desired.subjects, desired.role_ref);
-        !is_same || is_owned
+        !is_same || was_owned
     }
 }
 
@@ -254,4 +299,14 @@ fn own(metadata: &mut ObjectMeta, owners: Option<Vec<OwnerReference>>) -> bool {
         }
     }
     *present != before
+}
+
+/// Removes the owner that earlier versions gave to what agents share. Returns whether there was one.
+fn disown(metadata: &mut ObjectMeta) -> bool {
+    let Some(owners) = &mut metadata.owner_references else {
+        return false;
+    };
+    let before = owners.len();
+    owners.retain(|owner| owner.kind != "ClusterManagementAddOn");
+    owners.len() != before
 }

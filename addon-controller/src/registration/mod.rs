@@ -4,4 +4,4 @@ pub mod decide;
 mod grant;
 mod rights;
 
-pub use grant::{GrantError, Grants, Owners};
+pub use grant::{GrantError, Grants};

@@ -288,3 +288,36 @@ pub(crate) async fn marked_late(hub: Arc<Hub>) -> Result<()> {
     hub.succeed("late", work).await?;
     becomes((false, false)).await
 }
+
+/// The agent that cleans up after its add-on was removed from the hub keeps its rights, and what it shared goes at the end.
+pub(crate) async fn definition_deleted() -> Result<()> {
+    const ROLE: (&str, &str) = ("rbac.authorization.k8s.io/v1", "ClusterRole");
+    const NAME: &str = "open-cluster-management:config-policy-controller-hub";
+    let hub = Hub::start().await?;
+    let has_role = async || {
+        let role = hub.plane.get(ROLE.0, ROLE.1, None, NAME).await?;
+        anyhow::Ok(role.is_some())
+    };
+    hub.join("removed").await?;
+    hub.enable("removed", CONFIG_POLICY, json!({})).await?;
+    hub.work("removed", DEPLOY).await?;
+    hub.held("removed", CONFIG_POLICY).await?;
+    ensure!(has_role().await?, "the agent has no rights");
+    let definition = json!({
+        "apiVersion": ADDON.0, "kind": "ClusterManagementAddOn",
+        "metadata": { "name": CONFIG_POLICY },
+    });
+    hub.plane.delete(&definition.to_string()).await?;
+    // The garbage collector deletes the add-on of the cluster, which waits for its agent.
+    hub.has_works("removed", &[DEPLOY, HOOK]).await?;
+    // It would have taken the rights, too, within this time.
+    tokio::time::sleep(std::time::Duration::from_secs(2)).await;
+    ensure!(has_role().await?, "the agent lost its rights");
+    hub.succeed("removed", HOOK).await?;
+    hub.gone("removed", CONFIG_POLICY).await?;
+    eventually("what agents shared is gone", SOON, || async {
+        ensure!(!has_role().await?, "the role is there");
+        Ok(())
+    })
+    .await
+}

@@ -24,6 +24,10 @@ pub(crate) fn run(suite: SuiteRun) -> ExitCode {
                 "addon_144_own_case_one_of_two_hosted_clusters_is_deleted",
                 |hub| Box::pin(cases::two_hosted(hub)),
             ),
+            scenario(
+                "addon_103_own_case_rights_of_agents_outlive_the_definition",
+                |_| Box::pin(cases::definition_deleted()),
+            ),
             scenario("addon_52_hub_marked_late", |hub| {
                 Box::pin(cases::marked_late(hub))
             }),
