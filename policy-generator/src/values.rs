@@ -108,14 +108,3 @@ pub(crate) fn json_typed(value: &Value) -> Result<Value, String> {
     let json = json::encode(value, Escape::None).map_err(|error| error.to_string())?;
     yaml::decode(&json).map_err(|error| error.to_string())
 }
-
-/// The type of JSON that a value has; none for text and null, which a field for text may have.
-pub(crate) fn json_type(value: &Value) -> Option<&'static str> {
-    match value {
-        Value::Bool(_) => Some("bool"),
-        Value::Int(_) | Value::Uint64(_) | Value::Float(_) => Some("number"),
-        Value::List(_) => Some("array"),
-        Value::Map(_) => Some("object"),
-        _ => None,
-    }
-}

@@ -1,11 +1,7 @@
 //! The objects that a path yields: those of a file, of the files of a directory, or of a kustomization.
 
-mod images;
 mod kustomize;
 mod lists;
-mod names;
-mod namespaces;
-mod references;
 mod warnings;
 
 use std::path::Path;

@@ -6,7 +6,8 @@ use reeve_go_compat::yaml;
 use super::schema::{Merging, Node};
 use crate::values::text_of;
 
-const DIRECTIVE: &str = "$patch";
+/// The key of a directive.
+pub(super) const DIRECTIVE: &str = "$patch";
 
 /// The object with a patch applied; `None` if the patch deletes it.
 pub(super) fn merged_object(object: &Map, patch: &Map, schema: &Node) -> Option<Map> {

@@ -9,9 +9,9 @@ use reeve_go_compat::value::{Map, Value};
 use crate::error::Error;
 use crate::messages;
 use crate::paths::Base;
-use crate::values::{json_typed, set, shown};
+use crate::values::{json_typed, set, shown, text_field};
 
-use directives::{merged_object, unknown_directive};
+use directives::{DIRECTIVE, merged_object, unknown_directive};
 pub use resource::{Id, Resource};
 pub use schema::Schema;
 
@@ -40,58 +40,86 @@ pub fn apply(
         Schema::read(openapi, &base.join(openapi))?
     };
     let failed = |error: Error| error.within(messages::APPLY_PATCHES);
-    let resources = objects.into_iter().map(Resource::new).collect();
-    let results = apply_all(resources, patches, &schema).map_err(failed)?;
+    let results = apply_all(objects, patches, &schema).map_err(failed)?;
     Ok(results.into_iter().map(|one| one.object).collect())
 }
 
+/// What a patch may change of what an object is.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Allowed {
+    pub name: bool,
+    pub kind: bool,
+}
+
 /// Applies complete patches. One that is for an object by a former name of it does not rename it.
-pub fn apply_all(
-    resources: Vec<Resource>,
-    patches: &[Map],
-    schema: &Schema,
-) -> Result<Vec<Resource>, Error> {
-    let mut ids: Vec<Id> = Vec::with_capacity(resources.len());
-    let mut results = Vec::with_capacity(resources.len());
-    for mut resource in resources {
+fn apply_all(objects: Vec<Map>, patches: &[Map], schema: &Schema) -> Result<Vec<Resource>, Error> {
+    let mut ids: Vec<Id> = Vec::with_capacity(objects.len());
+    let mut results = Vec::with_capacity(objects.len());
+    for object in objects {
+        let resource = Resource::new(typed(object)?);
         let id = resource.id();
         if ids.iter().any(|known| known.is(&id)) {
             return Err(Error::new(messages::repeated_id(&id.to_string())));
         }
         ids.push(id);
-        resource.object = typed(resource.object)?;
         results.push(resource);
     }
     for patch in patches {
         let patch = typed(patch.clone())?;
         let id = Id::of(&patch);
-        let position = target(&results, &id)?;
+        let words =
+            |error: Error| Error::new(messages::no_resource_for_patch(&id.to_string(), &error));
+        let position = position_of(&results, &id).map_err(words)?;
         // What an earlier patch has deleted is no target.
         let resource = results.remove(position);
-        let schema = schema.of(&id.api_version, &id.kind);
-        if let Some(word) = unknown_directive(&patch, &schema) {
-            return Err(Error::new(messages::unknown_directive(&word)));
-        }
-        if let Some(object) = merged_object(&resource.object, &patch, &schema) {
-            resource.id().restore(&object);
-            results.insert(position, Resource { object, ..resource });
+        let merged = merge_into(resource, &patch, Allowed::default(), schema)?;
+        if let Some(resource) = merged {
+            results.insert(position, resource);
         }
     }
     Ok(results)
 }
 
-/// The position of the only resource that a patch is for.
-fn target(resources: &[Resource], id: &Id) -> Result<usize, Error> {
+/// An object with a patch applied, none if the patch deletes it. Its namespace stays as it is, its kind and its name unless they are
+/// allowed to change.
+pub fn merge_into(
+    mut resource: Resource,
+    patch: &Map,
+    allowed: Allowed,
+    schema: &Schema,
+) -> Result<Option<Resource>, Error> {
+    let id = resource.id();
+    let schema = schema.of(&id.api_version, &id.kind);
+    if let Some(word) = unknown_directive(patch, &schema) {
+        return Err(Error::new(messages::unknown_directive(&word)));
+    }
+    if allowed.name || allowed.kind {
+        resource.store_id();
+    }
+    // kustomize loses what replaces a whole object.
+    if text_field(patch, DIRECTIVE).as_deref() == Some("replace") {
+        return Ok(Some(resource));
+    }
+    let Some(object) = merged_object(&resource.object, patch, &schema) else {
+        return Ok(None);
+    };
+    id.restore(&object, allowed);
+    Ok(Some(Resource { object, ..resource }))
+}
+
+/// The position of the only resource that something means, by what the resource is or was.
+pub fn position_of(resources: &[Resource], id: &Id) -> Result<usize, Error> {
     let resources = resources.iter().enumerate();
     let mut found = resources.filter(|(_, resource)| resource.is_or_was(id));
     match (found.next(), found.next()) {
         (Some((position, _)), None) => Ok(position),
-        (None, _) => Err(Error::new(messages::no_patch_target(&id.to_string()))),
-        (Some(_), Some(_)) => Err(Error::new(messages::several_patch_targets(&id.to_string()))),
+        (None, _) => Err(Error::new(messages::no_match(&id.to_string()))),
+        (Some(_), Some(_)) => Err(Error::new(messages::several_matches(&id.to_string()))),
     }
 }
 
-fn typed(object: Map) -> Result<Map, Error> {
+/// The object with the types of JSON.
+pub fn typed(object: Map) -> Result<Map, Error> {
     match json_typed(&Value::Map(object)).map_err(Error::new)? {
         Value::Map(map) => Ok(map),
         _ => Err(Error::new(messages::NOT_AN_OBJECT)),

@@ -1,7 +1,8 @@
 //! Objects as kustomize knows them: with the names that they had before it renamed them.
 
-use reeve_go_compat::value::Map;
+use reeve_go_compat::value::{Map, Value};
 
+use super::Allowed;
 use crate::type_meta::TypeMeta;
 use crate::values::{map_field, name_of, namespace_of, set, text_field, unset};
 
@@ -102,12 +103,34 @@ impl Id {
             .unwrap_or(("", &self.api_version))
     }
 
-    /// Gives an object this name and namespace again, which patches do not change.
-    pub fn restore(&self, object: &Map) {
-        let Some(metadata) = map_field(object, "metadata") else {
-            return;
-        };
-        set(&metadata, "name", self.name.as_str());
+    /// What tells an object from all others.
+    pub fn key(&self) -> [String; 4] {
+        [
+            self.api_version.clone(),
+            self.kind.clone(),
+            self.name.clone(),
+            self.effective_namespace().to_owned(),
+        ]
+    }
+
+    /// Makes an object this again, except for what may change. API version and namespace never do.
+    pub fn restore(&self, object: &Map, allowed: Allowed) {
+        if self.api_version.is_empty() {
+            unset(object, "apiVersion");
+        } else {
+            set(object, "apiVersion", self.api_version.as_str());
+        }
+        if !allowed.kind {
+            set(object, "kind", self.kind.as_str());
+        }
+        let metadata = map_field(object, "metadata").unwrap_or_else(|| {
+            let made = Map::dict();
+            set(object, "metadata", Value::Map(made.clone()));
+            made
+        });
+        if !allowed.name {
+            set(&metadata, "name", self.name.as_str());
+        }
         if self.namespace.is_empty() {
             unset(&metadata, "namespace");
         } else {

@@ -7,16 +7,13 @@ use reeve_go_compat::value::{Map, Value};
 
 use crate::error::Error;
 use crate::messages;
-use crate::values::{json_type, map_field, maps_field, set, text_field, text_of};
+use crate::values::{map_field, maps_field, set, text_field, text_of};
 
 /// The fields whose containers are changed, wherever they are in an object.
 const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 
 /// Where a pod is in an object. kustomize changes the images there once more, by their paths: a suffix is appended twice.
 const PODS: [&[&str]; 2] = [&["spec"], &["spec", "template", "spec"]];
-
-/// The fields of an entry.
-const FIELDS: [&str; 5] = ["name", "newName", "newTag", "digest", "tagSuffix"];
 
 /// An entry of `images`.
 pub(super) struct Image {
@@ -36,15 +33,6 @@ impl Image {
     }
 
     fn read(entry: &Map) -> Result<Self, Error> {
-        for (key, value) in entry.entries() {
-            let key = text_of(&key.to_value());
-            if !FIELDS.contains(&key.as_str()) {
-                return Err(Error::new(messages::unknown_kustomize_field(&key)));
-            }
-            if let Some(is) = json_type(&value) {
-                return Err(Error::new(messages::not_text_in_image(&key, is)));
-            }
-        }
         let text = |key| text_field(entry, key).filter(|text| !text.is_empty());
         let name = text("name").unwrap_or_default();
         // A name is a regular expression to kustomize.
