@@ -1,9 +1,13 @@
 //! All texts that a user sees. Upstream's are kept to the letter, since scripts look for them.
 
+mod kustomize;
+
 use std::fmt::Display;
 use std::io;
 
 use crate::kinds::PLACEMENT_GROUP;
+
+pub use kustomize::*;
 
 const DNS: &str =
     "https://kubernetes.io/docs/concepts/overview/working-with-objects/names/#dns-subdomain-names";
@@ -305,232 +309,6 @@ pub fn in_kustomize_dir(path: &str) -> String {
     format!("failed to process provided kustomize directory '{path}': ")
 }
 
-/// kustomize panics here.
-pub fn invalid_image_name(name: &str, error: &dyn Display) -> String {
-    format!("the image name '{name}' of kustomization.yaml is not a regular expression: {error}")
-}
-
-pub fn invalid_kustomization(error: &str) -> String {
-    format!("invalid Kustomization: {error}")
-}
-
-pub const KUSTOMIZATION_KIND: &str = "kind should be Kustomization or Component";
-pub const KUSTOMIZATION_VERSION: &str =
-    "apiVersion for Kustomization should be kustomize.config.k8s.io/v1beta1";
-pub const COMPONENT_VERSION: &str =
-    "apiVersion for Component should be kustomize.config.k8s.io/v1alpha1";
-
-pub fn unread_kustomization_file(dir: &str, why: &str) -> String {
-    format!("Failed to read kustomization file under {dir}:\n{why}")
-}
-
-pub fn kustomize_circle(root: &str, visited: &dyn Display) -> String {
-    format!("cycle detected: candidate root '{root}' contains visited root '{visited}'")
-}
-
-pub fn not_accumulated(as_file: &str, as_directory: &str) -> String {
-    format!("accumulating resources: accumulation err='{as_file}': {as_directory}")
-}
-
-pub fn not_accumulated_file(resource: &str, error: &dyn Display) -> String {
-    format!("accumulating resources from '{resource}': {error}")
-}
-
-pub fn not_merged_file(resource: &str, error: &dyn Display) -> String {
-    format!("merging resources from '{resource}': {error}")
-}
-
-pub fn failed_merge(path: &str, error: &dyn Display) -> String {
-    format!("recursed merging from path '{path}': {error}")
-}
-
-pub fn unexpected_component(path: &str) -> String {
-    format!("expected kind != 'Component' for path '{path}'")
-}
-
-pub fn expected_component(path: &str) -> String {
-    format!("expected kind 'Component' for path '{path}' but got 'Kustomization'")
-}
-
-pub const IN_COMPONENTS: &str = "accumulating components: ";
-
-pub fn unloaded_component(error: &str) -> String {
-    format!("loader.New {error}")
-}
-
-pub fn failed_component(error: &str) -> String {
-    format!("accumulateDirectory: {error}")
-}
-
-pub const EMPTY_KUSTOMIZATION: &str = "kustomization.yaml is empty";
-
-pub fn unconverted_kustomization(error: &dyn Display) -> String {
-    invalid_kustomization(&format!("error converting YAML to JSON: {error}"))
-}
-
-pub fn no_kustomization(dir: &str) -> String {
-    format!(
-        "unable to find one of 'kustomization.yaml', 'kustomization.yml' or 'Kustomization' in directory '{dir}'"
-    )
-}
-
-pub fn several_kustomizations(dir: &str) -> String {
-    format!("Found multiple kustomization files under: {dir}")
-}
-
-pub fn unresolved_in_kustomization(path: &str, missing: &str, error: &str) -> String {
-    format!("evalsymlink failure on '{path}' : lstat {missing}: {error}")
-}
-
-pub fn not_a_directory(path: &str) -> String {
-    format!("must build at directory: '{path}': file is not directory")
-}
-
-pub fn invalid_directory(error: &dyn Display) -> String {
-    format!("must build at directory: not a valid directory: {error}")
-}
-
-pub fn not_a_file(path: &str) -> String {
-    format!("'{path}' must resolve to a file")
-}
-
-pub fn no_target(path: &str, error: &dyn Display) -> String {
-    format!("couldn't make target for path '{path}': {error}")
-}
-
-pub fn failed_target(path: &str, error: &dyn Display) -> String {
-    format!("recursed accumulation of path '{path}': {error}")
-}
-
-pub fn unread_patch(path: &str, error: &dyn Display) -> String {
-    format!("failed to get the patch file from path({path}): {error}")
-}
-
-/// `config` ends a line.
-pub fn in_transformer(transformer: &str, config: &str) -> String {
-    format!("trouble configuring builtin {transformer} with config: `\n{config}`: ")
-}
-
-pub fn patch_and_path(entry: &str) -> String {
-    format!("patch and path can't be set at the same time\n{entry}")
-}
-
-pub fn no_patch_nor_path(entry: &str) -> String {
-    format!("must specify one of patch and path in\n{entry}")
-}
-
-pub fn unparsed_patch(patch: &str) -> String {
-    format!("unable to parse SM or JSON patch from {patch}")
-}
-
-pub fn patch_of_both_kinds(patch: &str) -> String {
-    format!("illegally qualifies as both an SM and JSON patch: {patch}")
-}
-
-pub fn operations_without_target(patch: &str) -> String {
-    format!("must specify a target for JSON patch {patch}")
-}
-
-pub fn several_patches_for_target(patch: &str) -> String {
-    format!(
-        "Multiple Strategic-Merge Patches in one `patches` entry is not allowed to set `patches.target` field: {patch}"
-    )
-}
-
-pub fn no_target_of_patch(target: &str, error: &str) -> String {
-    format!("unable to find patch target {target} in `resources`: {error}")
-}
-
-pub const OPERATORS: &str = "in, notin, =, ==, !=, gt, lt";
-pub const KUSTOMIZE_OPERATORS: &str = "'=', '!=', '==', 'in', notin'";
-pub const NO_OPERATIONS: &str = "empty json patch operations";
-pub const NO_TARGET_NAME: &str = "must specify the target name";
-pub const OPERATIONS_AND_PATH: &str = "must specify a file path or jsonOp, not both";
-pub const NO_OPERATIONS_NOR_PATH: &str = "empty file path and empty jsonOp";
-pub const SCALAR_FOR_OBJECT: &str = "replace operation value must be object or array: %!w(<nil>)";
-
-pub fn undecoded_operations(json: &str, error: &dyn Display) -> String {
-    format!("decoding {json}: {error}")
-}
-
-pub fn unread_operations(is: &str, of: &str) -> String {
-    format!("json: cannot unmarshal {is} into Go value of type jsonpatch.{of}")
-}
-
-pub fn unknown_operation(name: &str) -> String {
-    format!("Unexpected kind: {name}")
-}
-
-pub fn operation_without_path(name: &str) -> String {
-    format!("{name} operation failed to decode path: missing value")
-}
-
-pub fn operation_without_from(name: &str) -> String {
-    format!("{name} operation failed to decode from: operation, missing from field: missing value")
-}
-
-pub fn unparsed_index(quoted: &str, why: &str) -> String {
-    format!("strconv.Atoi: parsing {quoted}: {why}")
-}
-
-pub fn improper_index(index: &str, error: &str) -> String {
-    format!("value was not a proper array index: '{index}': {error}")
-}
-
-pub fn invalid_index(index: i64) -> String {
-    format!("Unable to access invalid index: {index}: invalid index referenced")
-}
-
-pub fn nothing_to_remove(key: &str) -> String {
-    format!("Unable to remove nonexistent key: {key}: missing value")
-}
-
-pub fn no_place(name: &str, path: &str) -> String {
-    format!("{name} operation does not apply: doc is missing path: {path}: missing value")
-}
-
-pub fn no_key(name: &str, path: &str) -> String {
-    format!("{name} operation does not apply: doc is missing key: {path}: missing value")
-}
-
-pub fn no_origin(name: &str, path: &str) -> String {
-    format!("{name} operation does not apply: doc is missing from path: {path}: missing value")
-}
-
-pub fn no_destination(name: &str, path: &str) -> String {
-    format!(
-        "{name} operation does not apply: doc is missing destination path: {path}: missing value"
-    )
-}
-
-pub fn nothing_to_test(path: &str) -> String {
-    format!("test operation does not apply: is missing path: {path}: missing value")
-}
-
-pub fn failed_test(path: &str) -> String {
-    format!("testing value {path} failed: test failed")
-}
-
-pub fn failed_operation(name: &str, path: &str, error: &str) -> String {
-    format!("error in {name} for path: '{path}': {error}")
-}
-
-pub fn nothing_to_copy(from: &str, error: &str) -> String {
-    format!("error in copy for from: '{from}': {error}")
-}
-
-pub fn failed_copy(error: &str) -> String {
-    format!("error while adding value during copy: {error}")
-}
-
-pub fn copied_too_much(most: usize) -> String {
-    format!("the copy operations of a JSON patch copy more than {most} bytes")
-}
-
-pub fn object_lacks(field: &str, object: &str) -> String {
-    format!("missing {field} in object {object}")
-}
-
 pub fn no_working_directory(error: &io::Error) -> String {
     let error = self::io(error);
     format!("failed to determine the current directory: getwd: {error}")
@@ -561,26 +339,6 @@ pub fn not_a_boolean(name: &str, value: &str) -> String {
 /// As Go's pflag puts it.
 pub fn needs_argument(flag: &str) -> String {
     format!("flag needs an argument: {flag}")
-}
-
-pub fn namespace_conflict(kind: &str, name: &str) -> String {
-    format!("namespace transformation produces ID conflict: more than one {kind} is called {name}")
-}
-
-pub fn ambiguous_reference(path: &str, of: &str, ids: &str) -> String {
-    format!(
-        "updating name reference in '{path}' field of '{of}': found multiple possible referrals: {ids}"
-    )
-}
-
-pub fn unsupported_kustomize_field(field: &str) -> String {
-    format!(
-        "the field {field} of kustomization.yaml is not built in, and neither kustomize nor kubectl is installed"
-    )
-}
-
-pub fn outside_root(path: &str, root: &str) -> String {
-    format!("security; file '{path}' is not in or below '{root}'")
 }
 
 pub fn in_placement_file(error: &dyn Display) -> String {
@@ -694,8 +452,4 @@ pub fn unknown_report_namespace(policy: &str, kind: &str, name: &str) -> String 
 /// A notice: `level` is `error`, `warning` or `hint`.
 pub fn notice(level: &str, path: &str, text: &str) -> String {
     format!("{level}: {path}: {text}")
-}
-
-pub fn not_a_map_of_pairs(value: &str) -> String {
-    format!("wrong node kind: expected MappingNode but got ScalarNode: node contents:\n{value}\n")
 }

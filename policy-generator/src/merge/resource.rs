@@ -18,6 +18,8 @@ pub struct Resource {
     pub prefixes: Vec<String>,
     /// The suffixes of its name, in the order in which they were added.
     pub suffixes: Vec<String>,
+    /// Its name gets a hash of its content in the end.
+    pub has_hash: bool,
 }
 
 impl Resource {
@@ -28,6 +30,7 @@ impl Resource {
             previous: Vec::new(),
             prefixes: Vec::new(),
             suffixes: Vec::new(),
+            has_hash: false,
         }
     }
 

@@ -47,7 +47,7 @@ pub(super) const KUSTOMIZATION: Type = Type::Struct(&Struct {
 });
 
 /// The fields with a value beyond which the built-in kustomize does not go.
-pub(super) const BEYOND: [&str; 17] = [
+pub(super) const BEYOND: [&str; 14] = [
     "buildMetadata",
     "configurations",
     "crds",
@@ -62,9 +62,6 @@ pub(super) const BEYOND: [&str; 17] = [
     "transformers",
     "validators",
     "vars",
-    "replicas",
-    "configMapGenerator",
-    "secretGenerator",
 ];
 
 const METADATA: Type = Type::Struct(&Struct {

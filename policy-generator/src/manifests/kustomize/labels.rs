@@ -2,25 +2,19 @@
 
 use reeve_go_compat::value::{Key, Map, Value};
 
-use super::specs::{Spec, of_all, of_group, of_kind};
+use super::specs::{Spec, no_map, of_all, of_group, of_kind};
 use crate::error::Error;
-use crate::messages;
-use crate::values::{map_field, maps_field, shown, text_field};
+use crate::values::{map_field, maps_field, text_field, text_of};
 
 const METADATA: Spec<'_> = of_all("metadata/labels");
 
-/// The templates of Pods and volumes.
-const TEMPLATES: [Spec<'_>; 9] = [
+/// The templates of Pods.
+const TEMPLATES: [Spec<'_>; 8] = [
     of_kind("ReplicationController", "spec/template/metadata/labels").of_version("v1"),
     of_kind("Deployment", "spec/template/metadata/labels"),
     of_kind("ReplicaSet", "spec/template/metadata/labels"),
     of_kind("DaemonSet", "spec/template/metadata/labels"),
     of_group("apps", "StatefulSet", "spec/template/metadata/labels"),
-    of_group(
-        "apps",
-        "StatefulSet",
-        "spec/volumeClaimTemplates[]/metadata/labels",
-    ),
     of_group("batch", "Job", "spec/template/metadata/labels"),
     of_group("batch", "CronJob", "spec/jobTemplate/metadata/labels"),
     of_group(
@@ -30,8 +24,13 @@ const TEMPLATES: [Spec<'_>; 9] = [
     ),
 ];
 
-/// The selectors of Pods.
-const SELECTORS: [Spec<'_>; 12] = [
+/// The selectors of Pods, and the templates of volumes.
+const SELECTORS: [Spec<'_>; 13] = [
+    of_group(
+        "apps",
+        "StatefulSet",
+        "spec/volumeClaimTemplates[]/metadata/labels",
+    ),
     of_kind("Service", "spec/selector").of_version("v1"),
     of_kind("ReplicationController", "spec/selector").of_version("v1"),
     of_kind("Deployment", "spec/selector/matchLabels"),
@@ -145,14 +144,13 @@ pub(super) fn set_annotations(object: &Map, kustomization: &Map) -> Result<(), E
 /// Labels that selectors have, too.
 fn set_common(object: &Map, pairs: &Map) -> Result<(), Error> {
     set_pairs(object, &METADATA, pairs)?;
-    set_all(object, &SELECTORS, pairs)?;
-    set_all(object, &TEMPLATES, pairs)?;
     for kind in AFFINE {
         for path in AFFINITIES {
             set_pairs(object, &of_group("apps", kind, path).if_there(), pairs)?;
         }
     }
-    Ok(())
+    set_all(object, &SELECTORS, pairs)?;
+    set_all(object, &TEMPLATES, pairs)
 }
 
 fn set_all(object: &Map, specs: &[Spec<'_>], pairs: &Map) -> Result<(), Error> {
@@ -170,18 +168,11 @@ fn set_pairs(object: &Map, spec: &Spec<'_>, pairs: &Map) -> Result<(), Error> {
         let map = match value {
             Value::Nil => Map::dict(),
             Value::Map(map) => map.clone(),
-            other => {
-                let error = messages::not_a_map_of_pairs(&shown(other));
-                return Err(Error::new(error));
-            }
+            other => return Err(no_map(other).instead_of("MappingNode")),
         };
         for (key, value) in pairs.entries() {
-            map.insert(Key::Str(text(&key).into()), value);
+            map.insert(Key::Str(text_of(&key.to_value()).into()), value);
         }
         Ok(Value::Map(map))
     })
-}
-
-fn text(key: &Key) -> String {
-    crate::values::text_of(&key.to_value())
 }

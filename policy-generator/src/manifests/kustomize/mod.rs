@@ -1,14 +1,18 @@
 //! Directories with a `kustomization.yaml`: built in as far as most of them go, by an installed kustomize or kubectl beyond that.
 
 mod fields;
+mod generators;
+mod hashes;
 mod images;
 mod json_patch;
 mod labels;
 mod loading;
 mod names;
 mod namespaces;
+mod pairs;
 mod patches;
 mod references;
+mod replicas;
 mod resources;
 mod specs;
 mod targets;
@@ -18,11 +22,13 @@ use std::path::Path;
 use reeve_go_compat::value::{Map, Value};
 use reeve_manifests::kustomize::{self, RenderError};
 
+use self::hashes::add_hashes;
 use self::images::Image;
 use self::loading::Folder;
 use self::names::{fix_references, rename};
 use self::namespaces::set_namespace;
 use self::patches::Patches;
+use self::replicas::set_replicas;
 use self::resources::{Builder, Parts};
 use super::{lists, objects_of};
 use crate::error::Error;
@@ -72,7 +78,8 @@ impl NotBuilt {
 
 fn built_in(folder: &Folder<'_>) -> Result<Vec<Map>, NotBuilt> {
     let kustomization = folder.kustomization()?;
-    let resources = Builder::default().build(folder, &kustomization, Vec::new())?;
+    let mut resources = Builder::default().build(folder, &kustomization, Vec::new())?;
+    add_hashes(&mut resources)?;
     fix_references(&resources)?;
     let objects = resources.into_iter().map(|one| one.object);
     Ok(objects.filter_map(finished).collect())
@@ -133,6 +140,7 @@ fn transform(parts: &Parts<'_>, mut resources: Vec<Resource>) -> Result<Vec<Reso
         labels::set_annotations(&resource.object, kustomization)?;
     }
     patches.apply_last(&mut resources)?;
+    set_replicas(&resources, kustomization)?;
     for resource in &resources {
         for image in &images {
             image.set(&resource.object);

@@ -39,10 +39,6 @@ struct Ambiguous(Vec<Id>);
 
 /// Writes the new names of objects where others name them.
 pub(super) fn fix_references(resources: &[Resource]) -> Result<(), Error> {
-    let is_renamed = |one: &Resource| !one.prefixes.is_empty() || !one.suffixes.is_empty();
-    if !resources.iter().any(is_renamed) {
-        return Ok(());
-    }
     for resource in resources {
         let referrer = Referrer::of(resource, resources);
         for target in &TARGETS {

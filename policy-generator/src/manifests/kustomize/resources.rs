@@ -6,6 +6,7 @@ use std::path::Path;
 use reeve_go_compat::runes::quote;
 use reeve_go_compat::value::{Map, Value};
 
+use super::generators::generate;
 use super::loading::{Folder, is_component};
 use super::{NotBuilt, lists, transform};
 use crate::error::Error;
@@ -47,6 +48,8 @@ impl Builder {
             let more = self.resources(folder, &name, &resources)?;
             resources.extend(more);
         }
+        // Components change what is generated, too.
+        generate(folder, kustomization, &mut resources)?;
         for name in texts(kustomization, "components") {
             resources = self
                 .component(folder, &name, resources)

@@ -1,8 +1,11 @@
 //! Fields of kinds of objects, as kustomize writes them down: a kind and a path.
 
 use reeve_go_compat::value::{Map, Value};
+use reeve_go_compat::yaml;
 
 use crate::error::Error;
+use crate::merge::Id;
+use crate::messages;
 use crate::type_meta::TypeMeta;
 use crate::values::set;
 
@@ -58,11 +61,14 @@ impl<'a> Spec<'a> {
 
     /// Gives the field of an object the value that `change` makes of the one before, which is null where there is none.
     pub(super) fn change(&self, object: &Map, change: Change<'_>) -> Result<(), Error> {
-        if self.fits(object) {
-            let path = keys(self.path);
-            self.change_below(object, &path, change)?;
+        if !self.fits(object) {
+            return Ok(());
         }
-        Ok(())
+        self.change_below(object, &keys(self.path), change)
+            .map_err(|error| {
+                let id = Id::of(object).to_string();
+                error.within(messages::in_field(self.path, &id))
+            })
     }
 
     /// Whether an object has the kind.
@@ -82,19 +88,18 @@ impl<'a> Spec<'a> {
             Some(key) => (key, true),
             None => (key.as_str(), false),
         };
-        let value = map.get_str(key);
-        match value.filter(|value| !value.is_nil()) {
-            None if !self.create || is_list => {}
-            None if rest.is_empty() => set(map, key, change(&Value::Nil)?),
-            None => {
+        match map.get_str(key) {
+            Some(Value::Nil) if self.create && is_list => {
+                set(map, key, Value::list([]));
+            }
+            None | Some(Value::Nil) if !self.create || is_list => {}
+            None | Some(Value::Nil) if rest.is_empty() => set(map, key, change(&Value::Nil)?),
+            None | Some(Value::Nil) => {
                 let made = Map::dict();
                 set(map, key, Value::Map(made.clone()));
                 self.change_below(&made, rest, change)?;
             }
-            Some(value) if rest.is_empty() => {
-                let changed = changed(&value, change)?;
-                set(map, key, changed);
-            }
+            Some(value) if rest.is_empty() => set(map, key, change(&value)?),
             Some(value) => self.change_within(&value, rest, change)?,
         }
         Ok(())
@@ -108,22 +113,47 @@ impl<'a> Spec<'a> {
     ) -> Result<(), Error> {
         match value {
             Value::Map(map) => self.change_below(map, path, change),
-            Value::List(list) => list
-                .iter()
-                .try_for_each(|item| self.change_within(item, path, change)),
-            _ => Ok(()),
+            Value::List(list) => list.iter().try_for_each(|item| {
+                self.change_within(item, path, change)
+                    .map_err(|error| error.within(messages::in_list(&path.join(" "))))
+            }),
+            Value::Nil => Ok(()),
+            _ => Err(Error::new(messages::SCALAR_ON_THE_WAY)),
         }
     }
 }
 
-/// The value at the end of the path; that of each element in a list.
-fn changed(value: &Value, change: Change<'_>) -> Result<Value, Error> {
-    match value {
-        Value::List(list) => {
-            let changed = list.iter().map(|item| changed(item, change));
-            Ok(Value::list(changed.collect::<Result<Vec<_>, _>>()?))
-        }
-        value => change(value),
+/// A value of another kind than expected.
+pub(super) struct Unexpected<'a> {
+    is: &'static str,
+    value: &'a Value,
+}
+
+/// A value that is no scalar.
+pub(super) fn node_kind(value: &Value) -> Option<Unexpected<'_>> {
+    let is = match value {
+        Value::Map(_) => "MappingNode",
+        Value::List(_) => "SequenceNode",
+        _ => return None,
+    };
+    Some(Unexpected { is, value })
+}
+
+/// A value that is no map.
+pub(super) fn no_map(value: &Value) -> Unexpected<'_> {
+    let is = match value {
+        Value::List(_) => "SequenceNode",
+        _ => "ScalarNode",
+    };
+    Unexpected { is, value }
+}
+
+impl Unexpected<'_> {
+    /// The error where another kind of value was expected.
+    pub(super) fn instead_of(&self, expected: &str) -> Error {
+        let written = yaml::encode(self.value).unwrap_or_default();
+        let written = String::from_utf8_lossy(&written);
+        Error::new(messages::wrong_node_kind(expected, self.is, &written))
     }
 }
 
