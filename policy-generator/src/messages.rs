@@ -453,3 +453,8 @@ pub fn unknown_report_namespace(policy: &str, kind: &str, name: &str) -> String 
 pub fn notice(level: &str, path: &str, text: &str) -> String {
     format!("{level}: {path}: {text}")
 }
+
+/// `contents` ends a line.
+pub fn wrong_node_kind(expected: &str, is: &str, contents: &str) -> String {
+    format!("wrong node kind: expected {expected} but got {is}: node contents:\n{contents}")
+}

@@ -8,6 +8,9 @@ use reeve_go_compat::printing;
 use reeve_go_compat::value::{Key, Map, Struct, Value};
 use reeve_go_compat::yaml;
 
+use crate::error::Error;
+use crate::messages;
+
 /// The text of a scalar, and empty for anything else.
 pub(crate) fn text_of(value: &Value) -> String {
     match value {
@@ -107,4 +110,35 @@ pub(crate) fn ordered<const N: usize>(fields: [(&str, Value); N]) -> Value {
 pub(crate) fn json_typed(value: &Value) -> Result<Value, String> {
     let json = json::encode(value, Escape::None).map_err(|error| error.to_string())?;
     yaml::decode(&json).map_err(|error| error.to_string())
+}
+
+/// The kind of a value in YAML.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NodeKind {
+    Scalar,
+    Mapping,
+    Sequence,
+}
+
+impl NodeKind {
+    pub(crate) fn of(value: &Value) -> Self {
+        match value {
+            Value::Map(_) => Self::Mapping,
+            Value::List(_) => Self::Sequence,
+            _ => Self::Scalar,
+        }
+    }
+
+    /// The error for a value where this is expected.
+    pub(crate) fn instead_of(self, value: &Value) -> Error {
+        let name = |kind| match kind {
+            Self::Scalar => "ScalarNode",
+            Self::Mapping => "MappingNode",
+            Self::Sequence => "SequenceNode",
+        };
+        let written = yaml::encode(value).unwrap_or_default();
+        let written = String::from_utf8_lossy(&written);
+        let (expected, is) = (name(self), name(Self::of(value)));
+        Error::new(messages::wrong_node_kind(expected, is, &written))
+    }
 }

@@ -4,13 +4,18 @@ use reeve_go_compat::value::{Key, List, Map, Value};
 use reeve_go_compat::yaml;
 
 use super::schema::{Merging, Node};
-use crate::values::text_of;
+use crate::error::Error;
+use crate::values::{NodeKind, text_of};
 
 /// The key of a directive.
 pub(super) const DIRECTIVE: &str = "$patch";
 
 /// The object with a patch applied; `None` if the patch deletes it.
-pub(super) fn merged_object(object: &Map, patch: &Map, schema: &Node) -> Option<Map> {
+pub(super) fn merged_object(
+    object: &Map,
+    patch: &Map,
+    schema: &Node,
+) -> Result<Option<Map>, Error> {
     merged_map(Some(object), patch, schema)
 }
 
@@ -38,20 +43,29 @@ pub(super) fn unknown_directive(patch: &Map, schema: &Node) -> Option<String> {
     })
 }
 
+/// The value with a patch applied. kustomize merges no value into one of another kind.
 fn merged(
     own: Option<&Value>,
     patch: &Value,
     schema: &Node,
     merging: Option<&Merging>,
-) -> Option<Value> {
+) -> Result<Option<Value>, Error> {
+    let own = own.filter(|own| !own.is_nil());
+    let expected = own.map(NodeKind::of);
+    match (patch, expected) {
+        (Value::Nil, _) => return Ok(None),
+        (patch, Some(expected)) if NodeKind::of(patch) != expected => {
+            return Err(expected.instead_of(patch));
+        }
+        _ => {}
+    }
     match (patch, merging) {
-        (Value::Nil, _) => None,
         (Value::Map(patch), _) => {
             let own = match own {
                 Some(Value::Map(map)) => Some(map),
                 _ => None,
             };
-            merged_map(own, patch, schema).map(Value::Map)
+            Ok(merged_map(own, patch, schema)?.map(Value::Map))
         }
         (Value::List(patch), Some(merging)) => {
             let own = match own {
@@ -60,7 +74,7 @@ fn merged(
             };
             merged_list(own, patch, schema, merging)
         }
-        (scalar, _) => Some(styled(own, scalar)),
+        (scalar, _) => Ok(Some(styled(own, scalar))),
     }
 }
 
@@ -82,10 +96,10 @@ fn styled(own: Option<&Value>, scalar: &Value) -> Value {
     }
 }
 
-fn merged_map(own: Option<&Map>, patch: &Map, schema: &Node) -> Option<Map> {
+fn merged_map(own: Option<&Map>, patch: &Map, schema: &Node) -> Result<Option<Map>, Error> {
     let result = Map::dict();
     match directive(patch).as_deref() {
-        Some("delete") => return None,
+        Some("delete") => return Ok(None),
         Some("replace") => {}
         _ => {
             for (key, value) in own.into_iter().flat_map(Map::entries) {
@@ -102,7 +116,7 @@ fn merged_map(own: Option<&Map>, patch: &Map, schema: &Node) -> Option<Map> {
             continue;
         }
         let (child, merging) = schema.field(&name);
-        match merged(result.get(&key).as_ref(), &value, &child, merging.as_ref()) {
+        match merged(result.get(&key).as_ref(), &value, &child, merging.as_ref())? {
             Some(value) => {
                 result.insert(key, value);
             }
@@ -111,7 +125,7 @@ fn merged_map(own: Option<&Map>, patch: &Map, schema: &Node) -> Option<Map> {
             }
         }
     }
-    Some(result)
+    Ok(Some(result))
 }
 
 /// The elements of the object and of the patch; `None` if an element of the patch deletes the list.
@@ -120,13 +134,19 @@ fn merged_list(
     patch: &List,
     element: &Node,
     merging: &Merging,
-) -> Option<Value> {
+) -> Result<Option<Value>, Error> {
     let mut of_patch = patch.to_vec();
     let is_new = own.is_none();
     let mut kept = own.unwrap_or_default();
+    if let (true, Merging::Keys(_), [only]) = (is_new, merging, of_patch.as_slice())
+        && list_directive(only).as_deref() == Some("replace")
+    {
+        // There is nothing to replace, and kyaml leaves the directive.
+        return Ok(Some(Value::list(of_patch)));
+    }
     let first = of_patch.iter().find(|value| is_any_directed(value));
     match first.and_then(list_directive).as_deref() {
-        Some("delete") => return None,
+        Some("delete") => return Ok(None),
         Some(word) => {
             if word == "replace" {
                 kept.clear();
@@ -140,17 +160,64 @@ fn merged_list(
         }
         None => {}
     }
+    check_elements(&kept, &of_patch, merging, is_new)?;
+    if matches!(merging, Merging::Keys(_)) && !is_new && of_patch.iter().any(|value| !is_map(value))
+    {
+        // kyaml finds no elements by their keys then.
+        return Ok(Some(match merging {
+            Merging::Keys(keys) if keys.len() > 1 => Value::list(kept),
+            _ => Value::list([]),
+        }));
+    }
     let of_patch: Vec<&Value> = of_patch.iter().collect();
     let used = match merging {
         Merging::Keys(keys) if keys.len() > 1 => Merging::Keys(keys_in_use(keys, &kept, &of_patch)),
         _ => merging.clone(),
     };
-    Some(match &used {
-        Merging::Keys(keys) if keys.len() > 1 => {
-            merged_by_keys(&kept, &of_patch, element, keys, is_new)
+    let merged = match &used {
+        Merging::Keys(keys) if keys.len() > 1 && !is_new && !has_any(&kept, &of_patch, keys) => {
+            Value::list(kept)
         }
-        used => merged_by_key(&kept, &of_patch, element, used),
-    })
+        Merging::Keys(keys) if keys.len() > 1 => {
+            merged_by_keys(&kept, &of_patch, element, keys, is_new)?
+        }
+        used => merged_by_key(&kept, &of_patch, element, used)?,
+    };
+    Ok(Some(merged))
+}
+
+fn is_map(value: &Value) -> bool {
+    matches!(value, Value::Map(_))
+}
+
+/// Lists that merge by keys have maps, and those that merge by values have none.
+fn check_elements(
+    own: &[Value],
+    patch: &[Value],
+    merging: &Merging,
+    is_new: bool,
+) -> Result<(), Error> {
+    let expected = match merging {
+        Merging::Keys(_) => NodeKind::Mapping,
+        Merging::Values => NodeKind::Scalar,
+    };
+    let is_wrong = |value: &&Value| !value.is_nil() && NodeKind::of(value) != expected;
+    let of_patch = |value: &&Value| match merging {
+        _ if is_new => true,
+        Merging::Keys(_) => false,
+        Merging::Values => !own.is_empty() && !is_any_directed(value),
+    };
+    let mut all = own.iter().chain(patch.iter().filter(of_patch));
+    match all.find(is_wrong) {
+        Some(wrong) => Err(expected.instead_of(wrong)),
+        None => Ok(()),
+    }
+}
+
+/// Whether any element has any of the keys.
+fn has_any(own: &[Value], patch: &[&Value], keys: &[String]) -> bool {
+    let mut elements = own.iter().chain(patch.iter().copied());
+    elements.any(|element| keys.iter().any(|key| key_of(element, key).is_some()))
 }
 
 /// The keys that at least one element has; all of them if none has any. Two ports without a protocol differ by their numbers alone.
@@ -171,7 +238,12 @@ fn key_of(element: &Value, key: &str) -> Option<Value> {
 }
 
 /// The elements of the patch, merged with those of the object that they match, then the others of the object.
-fn merged_by_key(own: &[Value], patch: &[&Value], element: &Node, merging: &Merging) -> Value {
+fn merged_by_key(
+    own: &[Value],
+    patch: &[&Value],
+    element: &Node,
+    merging: &Merging,
+) -> Result<Value, Error> {
     let mut rest: Vec<Option<Value>> = own.iter().cloned().map(Some).collect();
     let mut first = Vec::new();
     for value in patch {
@@ -183,11 +255,13 @@ fn merged_by_key(own: &[Value], patch: &[&Value], element: &Node, merging: &Merg
         match position.and_then(|position| rest.get_mut(position)) {
             // Upstream's kyaml leaves the element as it is.
             Some(found) if is_directed(value, "replace") => first.extend(found.take()),
-            Some(found) => first.extend(merged(found.take().as_ref(), value, element, None)),
-            None => first.extend(merged(None, value, element, None)),
+            Some(found) => first.extend(merged(found.take().as_ref(), value, element, None)?),
+            None => first.extend(merged(None, value, element, None)?),
         }
     }
-    Value::list(first.into_iter().chain(rest.into_iter().flatten()))
+    Ok(Value::list(
+        first.into_iter().chain(rest.into_iter().flatten()),
+    ))
 }
 
 /// The new elements of the patch, then those of the object, of which those that the patch has in all keys are merged where they are. kyaml
@@ -200,7 +274,7 @@ fn merged_by_keys(
     element: &Node,
     keys: &[String],
     is_new: bool,
-) -> Value {
+) -> Result<Value, Error> {
     let mut rest: Vec<Option<Value>> = own.iter().cloned().map(Some).collect();
     let mut first = Vec::new();
     for value in patch {
@@ -222,15 +296,17 @@ fn merged_by_keys(
         match same.next() {
             Some(_) if is_directed(value, "replace") => {}
             Some(_) if is_directed(value, "delete") && !is_whole => {}
-            Some(found) => *found = merged(found.take().as_ref(), value, element, None),
+            Some(found) => *found = merged(found.take().as_ref(), value, element, None)?,
             None if is_lost => {}
             None if is_new && has_null_key(value, keys) && patch.iter().any(is_other) => {
                 first.push((*value).clone());
             }
-            None => first.extend(merged(None, value, element, None)),
+            None => first.extend(merged(None, value, element, None)?),
         }
     }
-    Value::list(first.into_iter().chain(rest.into_iter().flatten()))
+    Ok(Value::list(
+        first.into_iter().chain(rest.into_iter().flatten()),
+    ))
 }
 
 /// What an element of a patch says of the list that it is in.

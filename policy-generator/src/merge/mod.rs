@@ -100,7 +100,7 @@ pub fn merge_into(
     if text_field(patch, DIRECTIVE).as_deref() == Some("replace") {
         return Ok(Some(resource));
     }
-    let Some(object) = merged_object(&resource.object, patch, &schema) else {
+    let Some(object) = merged_object(&resource.object, patch, &schema)? else {
         return Ok(None);
     };
     id.restore(&object, allowed);

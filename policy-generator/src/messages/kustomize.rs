@@ -242,10 +242,12 @@ pub fn namespace_conflict(kind: &str, name: &str) -> String {
     format!("namespace transformation produces ID conflict: more than one {kind} is called {name}")
 }
 
-pub fn ambiguous_reference(path: &str, of: &str, ids: &str) -> String {
-    format!(
-        "updating name reference in '{path}' field of '{of}': found multiple possible referrals: {ids}"
-    )
+pub fn in_reference(path: &str, of: &str) -> String {
+    format!("updating name reference in '{path}' field of '{of}': ")
+}
+
+pub fn ambiguous_reference(ids: &str) -> String {
+    format!("found multiple possible referrals: {ids}")
 }
 
 pub fn unsupported_kustomize_field(field: &str) -> String {
@@ -266,11 +268,6 @@ pub fn in_field(path: &str, id: &str) -> String {
 
 pub fn in_list(path: &str) -> String {
     format!("visit traversal on path: [{path}]: ")
-}
-
-/// `contents` ends a line.
-pub fn wrong_node_kind(expected: &str, is: &str, contents: &str) -> String {
-    format!("wrong node kind: expected {expected} but got {is}: node contents:\n{contents}")
 }
 
 pub fn no_replicas(name: &str) -> String {

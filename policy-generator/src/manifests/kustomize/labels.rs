@@ -2,9 +2,9 @@
 
 use reeve_go_compat::value::{Key, Map, Value};
 
-use super::specs::{Spec, no_map, of_all, of_group, of_kind};
+use super::specs::{Spec, of_all, of_group, of_kind};
 use crate::error::Error;
-use crate::values::{map_field, maps_field, text_field, text_of};
+use crate::values::{NodeKind, map_field, maps_field, text_field, text_of};
 
 const METADATA: Spec<'_> = of_all("metadata/labels");
 
@@ -168,7 +168,7 @@ fn set_pairs(object: &Map, spec: &Spec<'_>, pairs: &Map) -> Result<(), Error> {
         let map = match value {
             Value::Nil => Map::dict(),
             Value::Map(map) => map.clone(),
-            other => return Err(no_map(other).instead_of("MappingNode")),
+            other => return Err(NodeKind::Mapping.instead_of(other)),
         };
         for (key, value) in pairs.entries() {
             map.insert(Key::Str(text_of(&key.to_value()).into()), value);

@@ -34,8 +34,22 @@ pub(super) fn rename(resource: &mut Resource, prefix: &str, suffix: &str) {
     }
 }
 
-/// The objects that one field may name, by a name that all of them had.
-struct Ambiguous(Vec<Id>);
+/// Why a field cannot be fixed.
+enum Unfixed {
+    /// The objects that it may name, by a name that all of them had.
+    Ambiguous(Vec<Id>),
+    /// What stands on the way to it.
+    Misplaced(Error),
+}
+
+impl Unfixed {
+    fn within(self, place: impl std::fmt::Display) -> Self {
+        match self {
+            Self::Misplaced(error) => Self::Misplaced(error.within(place)),
+            ambiguous @ Self::Ambiguous(_) => ambiguous,
+        }
+    }
+}
 
 /// Writes the new names of objects where others name them.
 pub(super) fn fix_references(resources: &[Resource]) -> Result<(), Error> {
@@ -48,12 +62,18 @@ pub(super) fn fix_references(resources: &[Resource]) -> Result<(), Error> {
                     target,
                     is_role: path.iter().map(String::as_str).eq(["roleRef", "name"]),
                 };
-                let ambiguous = |Ambiguous(ids): Ambiguous| {
-                    let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+                let words = |unfixed: Unfixed| {
                     let (path, of) = (path.join("/"), resource.id().to_string());
-                    Error::new(messages::ambiguous_reference(&path, &of, &ids.join(", ")))
+                    let error = match unfixed {
+                        Unfixed::Ambiguous(ids) => {
+                            let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+                            Error::new(messages::ambiguous_reference(&ids.join(", ")))
+                        }
+                        Unfixed::Misplaced(error) => error.within(messages::in_field(&path, &of)),
+                    };
+                    error.within(messages::in_reference(&path, &of))
                 };
-                reference.fix(&resource.object, &path).map_err(ambiguous)?;
+                reference.fix(&resource.object, &path).map_err(words)?;
             }
         }
     }
@@ -113,19 +133,12 @@ struct Reference<'a> {
 
 impl Reference<'_> {
     /// Fixes the field at the end of a path.
-    fn fix(&self, map: &Map, path: &[String]) -> Result<(), Ambiguous> {
+    fn fix(&self, map: &Map, path: &[String]) -> Result<(), Unfixed> {
         let Some((key, rest)) = path.split_first() else {
             return Ok(());
         };
         match map.get_str(key) {
-            Some(Value::Map(child)) if !rest.is_empty() => self.fix(&child, rest)?,
-            Some(Value::List(list)) if !rest.is_empty() => {
-                for item in list.iter() {
-                    if let Value::Map(child) = item {
-                        self.fix(child, rest)?;
-                    }
-                }
-            }
+            Some(value) if !rest.is_empty() => self.fix_below(&value, rest)?,
             Some(Value::List(list)) => {
                 let mut items = Vec::with_capacity(list.len());
                 for item in list.iter() {
@@ -133,14 +146,26 @@ impl Reference<'_> {
                 }
                 set(map, key, Value::list(items));
             }
-            Some(value) if rest.is_empty() => set(map, key, self.fixed(&value)?),
-            _ => {}
+            Some(value) => set(map, key, self.fixed(&value)?),
+            None => {}
         }
         Ok(())
     }
 
+    fn fix_below(&self, value: &Value, path: &[String]) -> Result<(), Unfixed> {
+        match value {
+            Value::Map(child) => self.fix(child, path),
+            Value::List(list) => list.iter().try_for_each(|item| {
+                self.fix_below(item, path)
+                    .map_err(|unfixed| unfixed.within(messages::in_list(&path.join(" "))))
+            }),
+            Value::Nil => Ok(()),
+            _ => Err(Unfixed::Misplaced(Error::new(messages::SCALAR_ON_THE_WAY))),
+        }
+    }
+
     /// The value with the name that the object has now: a name, or a name with a namespace.
-    fn fixed(&self, value: &Value) -> Result<Value, Ambiguous> {
+    fn fixed(&self, value: &Value) -> Result<Value, Unfixed> {
         match value {
             Value::Str(name) => {
                 let candidates = self.referrer.candidates.iter().copied();
@@ -156,7 +181,7 @@ impl Reference<'_> {
         Ok(value.clone())
     }
 
-    fn fix_named(&self, map: &Map) -> Result<(), Ambiguous> {
+    fn fix_named(&self, map: &Map) -> Result<(), Unfixed> {
         let Some(name) = text_field(map, "name") else {
             return Ok(());
         };
@@ -190,7 +215,7 @@ impl Reference<'_> {
         name: &str,
         mut candidates: Vec<&Resource>,
         is_same: impl Fn(&Id, &Id) -> bool,
-    ) -> Result<Option<Id>, Ambiguous> {
+    ) -> Result<Option<Id>, Unfixed> {
         candidates.retain(|one| {
             let had_name = one.previous.iter().any(|id| id.name == name);
             had_name && self.is_target(one) && self.is_of_role(one)
@@ -208,7 +233,7 @@ impl Reference<'_> {
         if ids.iter().all(|id| is_same(first, id)) {
             Ok(Some(first.clone()))
         } else {
-            Err(Ambiguous(ids))
+            Err(Unfixed::Ambiguous(ids))
         }
     }
 

@@ -64,23 +64,43 @@ const SCALED: &[Field] = &[field("HorizontalPodAutoscaler", "spec/scaleTargetRef
 /// All kinds that are named. `IngressClass` is not among them: kustomize looks for it in a group that does not exist.
 pub(super) const TARGETS: [Target; 15] = [
     Target {
-        kind: "Deployment",
-        fields: SCALED,
+        group: "storage.k8s.io",
+        version: "v1",
+        kind: "StorageClass",
+        fields: &[
+            field("PersistentVolume", "spec/storageClassName"),
+            field("PersistentVolumeClaim", "spec/storageClassName"),
+            field(
+                "StatefulSet",
+                "spec/volumeClaimTemplates/spec/storageClassName",
+            ),
+        ],
         ..NONE
     },
     Target {
-        kind: "ReplicationController",
-        fields: SCALED,
+        kind: "ServiceAccount",
+        version: "v1",
+        in_pods: &["serviceAccountName"],
+        except: &["ReplicaSet", "PodTemplate"],
+        fields: &[
+            in_group(RBAC, "RoleBinding", "subjects"),
+            in_group(RBAC, "ClusterRoleBinding", "subjects"),
+        ],
         ..NONE
     },
     Target {
-        kind: "ReplicaSet",
-        fields: SCALED,
+        group: RBAC,
+        kind: "Role",
+        fields: &[in_group(RBAC, "RoleBinding", "roleRef/name")],
         ..NONE
     },
     Target {
-        kind: "StatefulSet",
-        fields: SCALED,
+        group: RBAC,
+        kind: "ClusterRole",
+        fields: &[
+            in_group(RBAC, "RoleBinding", "roleRef/name"),
+            in_group(RBAC, "ClusterRoleBinding", "roleRef/name"),
+        ],
         ..NONE
     },
     Target {
@@ -173,35 +193,10 @@ pub(super) const TARGETS: [Target; 15] = [
         ..NONE
     },
     Target {
-        group: RBAC,
-        kind: "Role",
-        fields: &[in_group(RBAC, "RoleBinding", "roleRef/name")],
-        ..NONE
-    },
-    Target {
-        group: RBAC,
-        kind: "ClusterRole",
-        fields: &[
-            in_group(RBAC, "RoleBinding", "roleRef/name"),
-            in_group(RBAC, "ClusterRoleBinding", "roleRef/name"),
-        ],
-        ..NONE
-    },
-    Target {
-        kind: "ServiceAccount",
+        group: "scheduling.k8s.io",
         version: "v1",
-        in_pods: &["serviceAccountName"],
-        except: &["ReplicaSet", "PodTemplate"],
-        fields: &[
-            in_group(RBAC, "RoleBinding", "subjects"),
-            in_group(RBAC, "ClusterRoleBinding", "subjects"),
-        ],
-        ..NONE
-    },
-    Target {
-        kind: "PersistentVolumeClaim",
-        version: "v1",
-        in_pods: &["volumes/persistentVolumeClaim/claimName"],
+        kind: "PriorityClass",
+        in_pods: &["priorityClassName"],
         except: &["ReplicaSet", "PodTemplate"],
         ..NONE
     },
@@ -215,25 +210,30 @@ pub(super) const TARGETS: [Target; 15] = [
         ..NONE
     },
     Target {
-        group: "storage.k8s.io",
+        kind: "PersistentVolumeClaim",
         version: "v1",
-        kind: "StorageClass",
-        fields: &[
-            field("PersistentVolume", "spec/storageClassName"),
-            field("PersistentVolumeClaim", "spec/storageClassName"),
-            field(
-                "StatefulSet",
-                "spec/volumeClaimTemplates/spec/storageClassName",
-            ),
-        ],
+        in_pods: &["volumes/persistentVolumeClaim/claimName"],
+        except: &["ReplicaSet", "PodTemplate"],
         ..NONE
     },
     Target {
-        group: "scheduling.k8s.io",
-        version: "v1",
-        kind: "PriorityClass",
-        in_pods: &["priorityClassName"],
-        except: &["ReplicaSet", "PodTemplate"],
+        kind: "Deployment",
+        fields: SCALED,
+        ..NONE
+    },
+    Target {
+        kind: "StatefulSet",
+        fields: SCALED,
+        ..NONE
+    },
+    Target {
+        kind: "ReplicaSet",
+        fields: SCALED,
+        ..NONE
+    },
+    Target {
+        kind: "ReplicationController",
+        fields: SCALED,
         ..NONE
     },
     Target {

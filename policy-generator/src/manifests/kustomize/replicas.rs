@@ -2,11 +2,11 @@
 
 use reeve_go_compat::value::{Map, Value};
 
-use super::specs::{Spec, node_kind, of_kind};
+use super::specs::{Spec, of_kind};
 use crate::error::Error;
 use crate::merge::Resource;
 use crate::messages;
-use crate::values::{maps_field, text_field};
+use crate::values::{NodeKind, maps_field, text_field};
 
 /// The kinds with replicas that kustomize knows.
 const KINDS: [&str; 4] = [
@@ -33,9 +33,9 @@ pub(super) fn set_replicas(resources: &[Resource], kustomization: &Map) -> Resul
             };
             for resource in resources.iter().filter(had_name) {
                 is_found = true;
-                spec.change(&resource.object, &|value| match node_kind(value) {
-                    Some(is) => Err(is.instead_of("ScalarNode")),
-                    None => Ok(count.clone()),
+                spec.change(&resource.object, &|value| match NodeKind::of(value) {
+                    NodeKind::Scalar => Ok(count.clone()),
+                    _ => Err(NodeKind::Scalar.instead_of(value)),
                 })?;
             }
         }

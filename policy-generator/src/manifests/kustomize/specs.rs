@@ -1,7 +1,6 @@
 //! Fields of kinds of objects, as kustomize writes them down: a kind and a path.
 
 use reeve_go_compat::value::{Map, Value};
-use reeve_go_compat::yaml;
 
 use crate::error::Error;
 use crate::merge::Id;
@@ -120,40 +119,6 @@ impl<'a> Spec<'a> {
             Value::Nil => Ok(()),
             _ => Err(Error::new(messages::SCALAR_ON_THE_WAY)),
         }
-    }
-}
-
-/// A value of another kind than expected.
-pub(super) struct Unexpected<'a> {
-    is: &'static str,
-    value: &'a Value,
-}
-
-/// A value that is no scalar.
-pub(super) fn node_kind(value: &Value) -> Option<Unexpected<'_>> {
-    let is = match value {
-        Value::Map(_) => "MappingNode",
-        Value::List(_) => "SequenceNode",
-        _ => return None,
-    };
-    Some(Unexpected { is, value })
-}
-
-/// A value that is no map.
-pub(super) fn no_map(value: &Value) -> Unexpected<'_> {
-    let is = match value {
-        Value::List(_) => "SequenceNode",
-        _ => "ScalarNode",
-    };
-    Unexpected { is, value }
-}
-
-impl Unexpected<'_> {
-    /// The error where another kind of value was expected.
-    pub(super) fn instead_of(&self, expected: &str) -> Error {
-        let written = yaml::encode(self.value).unwrap_or_default();
-        let written = String::from_utf8_lossy(&written);
-        Error::new(messages::wrong_node_kind(expected, self.is, &written))
     }
 }
 
