@@ -339,3 +339,17 @@ pub fn generated_id(kind: &str, name: &str, namespace: &str) -> String {
         quote(namespace)
     )
 }
+
+pub fn blank_namespace(id: &str) -> String {
+    format!("Invalid Input: namespace is blank for resource \"{id}\"")
+}
+
+pub fn empty_patches(names: &str) -> String {
+    format!("patch appears to be empty; files=[{names}], Patch=")
+}
+
+pub fn malformed_resource(name: &str, error: &dyn Display) -> String {
+    format!(
+        "accumulating resources: accumulating resources from '{name}': MalformedYAMLError: {error} in File: {name}"
+    )
+}

@@ -82,6 +82,7 @@ const LABELS: Type = Type::Struct(&Struct {
         Field::new("pairs", TEXT_MAP),
         Field::new("includeSelectors", Type::Bool),
         Field::new("includeTemplates", Type::Bool),
+        Field::new("includeVolumeClaimTemplates", Type::Bool),
         Field::new("fields", Type::List(&FIELD_SPEC)),
     ],
 });

@@ -15,6 +15,13 @@ const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
 /// Where a pod is in an object. kustomize changes the images there once more, by their paths: a suffix is appended twice.
 const PODS: [&[&str]; 2] = [&["spec"], &["spec", "template", "spec"]];
 
+/// Where volumes that are images are changed.
+const VOLUMES_OF: [&[&str]; 3] = [
+    &["spec"],
+    &["spec", "template", "spec"],
+    &["spec", "jobTemplate", "spec", "template", "spec"],
+];
+
 /// An entry of `images`.
 pub(super) struct Image {
     /// Which images it changes.
@@ -63,7 +70,11 @@ impl Image {
                     self.set_field(&container, "image");
                 }
             }
-            for volume in maps_field(&pod, "volumes") {
+        }
+        for path in VOLUMES_OF {
+            let at = |object, key: &&str| map_field(&object, key);
+            let pod = path.iter().try_fold(object.clone(), at);
+            for volume in pod.iter().flat_map(|pod| maps_field(pod, "volumes")) {
                 if let Some(image) = map_field(&volume, "image") {
                     self.set_field(&image, "reference");
                 }

@@ -24,13 +24,15 @@ const TEMPLATES: [Spec<'_>; 8] = [
     ),
 ];
 
-/// The selectors of Pods, and the templates of volumes.
-const SELECTORS: [Spec<'_>; 13] = [
-    of_group(
-        "apps",
-        "StatefulSet",
-        "spec/volumeClaimTemplates[]/metadata/labels",
-    ),
+/// The templates of volumes.
+const VOLUME_CLAIMS: Spec<'_> = of_group(
+    "apps",
+    "StatefulSet",
+    "spec/volumeClaimTemplates[]/metadata/labels",
+);
+
+/// The selectors of Pods.
+const SELECTORS: [Spec<'_>; 12] = [
     of_kind("Service", "spec/selector").of_version("v1"),
     of_kind("ReplicationController", "spec/selector").of_version("v1"),
     of_kind("Deployment", "spec/selector/matchLabels"),
@@ -125,6 +127,9 @@ pub(super) fn set_labels(object: &Map, kustomization: &Map) -> Result<(), Error>
             if is_set("includeTemplates") {
                 set_all(object, &TEMPLATES, &pairs)?;
             }
+            if is_set("includeVolumeClaimTemplates") {
+                set_pairs(object, &VOLUME_CLAIMS, &pairs)?;
+            }
         }
     }
     match map_field(kustomization, "commonLabels") {
@@ -150,6 +155,7 @@ fn set_common(object: &Map, pairs: &Map) -> Result<(), Error> {
         }
     }
     set_all(object, &SELECTORS, pairs)?;
+    set_pairs(object, &VOLUME_CLAIMS, pairs)?;
     set_all(object, &TEMPLATES, pairs)
 }
 

@@ -54,6 +54,7 @@ impl Unfixed {
 /// Writes the new names of objects where others name them.
 pub(super) fn fix_references(resources: &[Resource]) -> Result<(), Error> {
     for resource in resources {
+        check_subjects(resource)?;
         let referrer = Referrer::of(resource, resources);
         for target in &TARGETS {
             for path in target.paths(&referrer.kind) {
@@ -69,13 +70,33 @@ pub(super) fn fix_references(resources: &[Resource]) -> Result<(), Error> {
                             let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
                             Error::new(messages::ambiguous_reference(&ids.join(", ")))
                         }
-                        Unfixed::Misplaced(error) => error.within(messages::in_field(&path, &of)),
+                        Unfixed::Misplaced(error) => error,
                     };
+                    let error = error.within(messages::in_field(&path, &of));
                     error.within(messages::in_reference(&path, &of))
                 };
                 reference.fix(&resource.object, &path).map_err(words)?;
             }
         }
+    }
+    Ok(())
+}
+
+/// A `RoleBinding` may leave out the namespace of an account, but not leave it blank.
+fn check_subjects(resource: &Resource) -> Result<(), Error> {
+    if TypeMeta::of(&resource.object).kind != "RoleBinding" {
+        return Ok(());
+    }
+    let is_blank = |subject: &Map| matches!(subject.get_str("namespace"), Some(Value::Nil));
+    let is_account =
+        |subject: &Map| text_field(subject, "kind").as_deref() == Some("ServiceAccount");
+    let subjects = maps_field(&resource.object, "subjects");
+    if subjects
+        .iter()
+        .any(|subject| is_account(subject) && is_blank(subject))
+    {
+        let id = resource.id().to_string();
+        return Err(Error::new(messages::blank_namespace(&id)));
     }
     Ok(())
 }

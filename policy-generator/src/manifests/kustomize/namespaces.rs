@@ -64,15 +64,12 @@ impl Referents {
     }
 }
 
-/// Whether a reference, perhaps without namespace, means one of these.
+/// Whether a reference means one of these. One without namespace gets it in the end, as fields that name other objects do.
 fn is_among(reference: &Map, known: &HashSet<(String, String)>) -> bool {
-    let Some(name) = text_field(reference, "name") else {
-        return false;
-    };
-    match text_field(reference, "namespace") {
-        Some(space) => known.contains(&(name, space)),
-        None => known.iter().any(|(known, _)| *known == name),
-    }
+    let text = |key| text_field(reference, key);
+    text("name")
+        .zip(text("namespace"))
+        .is_some_and(|both| known.contains(&both))
 }
 
 /// Changes the references of an object.

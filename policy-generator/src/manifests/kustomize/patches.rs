@@ -322,18 +322,23 @@ fn merges(folder: &Folder<'_>, kustomization: &Map) -> Result<Vec<Map>, Error> {
             // What is no file is a patch, if it is one.
             Err(error) => match objects(entry) {
                 Ok(patches) if entry.contains('\n') || !patches.is_empty() => patches,
-                _ => {
-                    let paths = Value::list(entries.iter().map(|entry| Value::str(entry.as_str())));
-                    let config = Map::dict();
-                    set(&config, "paths", paths);
-                    let within = configured("PatchStrategicMergeTransformer", &config);
-                    return Err(error.within(within));
-                }
+                _ => return Err(error.within(configured_merges(&entries))),
             },
         };
         merges.extend(patches);
     }
+    if merges.is_empty() && !entries.is_empty() {
+        let error = Error::new(messages::empty_patches(&entries.join(" ")));
+        return Err(error.within(configured_merges(&entries)));
+    }
     Ok(merges)
+}
+
+fn configured_merges(entries: &[String]) -> String {
+    let config = Map::dict();
+    let paths = entries.iter().map(|entry| Value::str(entry.as_str()));
+    set(&config, "paths", Value::list(paths));
+    configured("PatchStrategicMergeTransformer", &config)
 }
 
 /// The text before an error about the configuration of one of kustomize's transformers.

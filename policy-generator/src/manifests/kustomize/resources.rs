@@ -10,7 +10,7 @@ use super::generators::generate;
 use super::loading::{Folder, is_component};
 use super::{NotBuilt, lists, transform};
 use crate::error::Error;
-use crate::manifests::file;
+use crate::manifests::{NoObjects, objects_of};
 use crate::merge::{Id, Resource, typed};
 use crate::messages;
 use crate::values::{map_field, shown, text_of};
@@ -94,7 +94,13 @@ impl Builder {
         let words =
             |as_file: String| Error::new(messages::not_accumulated(&as_file, &no_directory));
         let accumulated = |error: Error| words(messages::not_accumulated_file(name, &error));
-        let resources = of_file(name, &at).map_err(accumulated)?;
+        let text = std::fs::read(&at)
+            .map_err(|_| accumulated(Error::new(messages::unreadable_manifest(name))))?;
+        let objects = objects_of(&text).map_err(|error| match error {
+            NoObjects::Yaml(error) => Error::new(messages::malformed_resource(name, &error)),
+            NoObjects::Shape => accumulated(Error::new(messages::NOT_AN_OBJECT)),
+        })?;
+        let resources = read(objects).map_err(accumulated)?;
         check_ids(&[], &resources).map_err(accumulated)?;
         let merged = |error: Error| words(messages::not_merged_file(name, &error));
         check_ids(before, &resources).map_err(merged)?;
@@ -187,9 +193,10 @@ fn no_directory(folder: &Folder<'_>, name: &str, error: &Error) -> String {
     }
 }
 
-fn of_file(name: &str, at: &Path) -> Result<Vec<Resource>, Error> {
+/// Objects as they are read, with those of lists in place of lists.
+fn read(objects: Vec<Map>) -> Result<Vec<Resource>, Error> {
     let mut resources = Vec::new();
-    for object in lists::opened(file(name, at)?)? {
+    for object in lists::opened(objects)? {
         let object = typed(object)?;
         check_identity(&object)?;
         resources.push(Resource::new(object));
