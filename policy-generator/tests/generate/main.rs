@@ -6,6 +6,7 @@
 mod configuration;
 mod extended;
 mod kustomize;
+mod kustomize_recorded;
 mod manifests;
 mod merge;
 mod names;

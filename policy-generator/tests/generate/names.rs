@@ -55,6 +55,6 @@ fn gen_15_name_of_several_renamed_objects_is_an_error() {
     ]);
     assert_eq!(
         dir.refuse(&one_policy("manifests:\n- path: k")),
-        "failed to process provided kustomize directory 'k': updating name reference in 'spec/imagePullSecrets/name' field of 'Pod.v1.[noGrp]/all-pod.[noNs]': found multiple possible referrals: Secret.v1.[noGrp]/all-one-a.[noNs], Secret.v1.[noGrp]/all-two-a.[noNs]"
+        "failed to process provided kustomize directory 'k': updating name reference in 'spec/imagePullSecrets/name' field of 'Pod.v1.[noGrp]/all-pod.[noNs]': considering field 'spec/imagePullSecrets/name' of object Pod.v1.[noGrp]/all-pod.[noNs]: visit traversal on path: [name]: found multiple possible referrals: Secret.v1.[noGrp]/all-one-a.[noNs], Secret.v1.[noGrp]/all-two-a.[noNs]"
     );
 }

@@ -34,23 +34,6 @@ pub(super) fn rename(resource: &mut Resource, prefix: &str, suffix: &str) {
     }
 }
 
-/// Why a field cannot be fixed.
-enum Unfixed {
-    /// The objects that it may name, by a name that all of them had.
-    Ambiguous(Vec<Id>),
-    /// What stands on the way to it.
-    Misplaced(Error),
-}
-
-impl Unfixed {
-    fn within(self, place: impl std::fmt::Display) -> Self {
-        match self {
-            Self::Misplaced(error) => Self::Misplaced(error.within(place)),
-            ambiguous @ Self::Ambiguous(_) => ambiguous,
-        }
-    }
-}
-
 /// Writes the new names of objects where others name them.
 pub(super) fn fix_references(resources: &[Resource]) -> Result<(), Error> {
     for resource in resources {
@@ -63,15 +46,8 @@ pub(super) fn fix_references(resources: &[Resource]) -> Result<(), Error> {
                     target,
                     is_role: path.iter().map(String::as_str).eq(["roleRef", "name"]),
                 };
-                let words = |unfixed: Unfixed| {
+                let words = |error: Error| {
                     let (path, of) = (path.join("/"), resource.id().to_string());
-                    let error = match unfixed {
-                        Unfixed::Ambiguous(ids) => {
-                            let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
-                            Error::new(messages::ambiguous_reference(&ids.join(", ")))
-                        }
-                        Unfixed::Misplaced(error) => error,
-                    };
                     let error = error.within(messages::in_field(&path, &of));
                     error.within(messages::in_reference(&path, &of))
                 };
@@ -154,7 +130,7 @@ struct Reference<'a> {
 
 impl Reference<'_> {
     /// Fixes the field at the end of a path.
-    fn fix(&self, map: &Map, path: &[String]) -> Result<(), Unfixed> {
+    fn fix(&self, map: &Map, path: &[String]) -> Result<(), Error> {
         let Some((key, rest)) = path.split_first() else {
             return Ok(());
         };
@@ -173,20 +149,20 @@ impl Reference<'_> {
         Ok(())
     }
 
-    fn fix_below(&self, value: &Value, path: &[String]) -> Result<(), Unfixed> {
+    fn fix_below(&self, value: &Value, path: &[String]) -> Result<(), Error> {
         match value {
             Value::Map(child) => self.fix(child, path),
             Value::List(list) => list.iter().try_for_each(|item| {
                 self.fix_below(item, path)
-                    .map_err(|unfixed| unfixed.within(messages::in_list(&path.join(" "))))
+                    .map_err(|error| error.within(messages::in_list(&path.join(" "))))
             }),
             Value::Nil => Ok(()),
-            _ => Err(Unfixed::Misplaced(Error::new(messages::SCALAR_ON_THE_WAY))),
+            _ => Err(Error::new(messages::SCALAR_ON_THE_WAY)),
         }
     }
 
     /// The value with the name that the object has now: a name, or a name with a namespace.
-    fn fixed(&self, value: &Value) -> Result<Value, Unfixed> {
+    fn fixed(&self, value: &Value) -> Result<Value, Error> {
         match value {
             Value::Str(name) => {
                 let candidates = self.referrer.candidates.iter().copied();
@@ -202,7 +178,7 @@ impl Reference<'_> {
         Ok(value.clone())
     }
 
-    fn fix_named(&self, map: &Map) -> Result<(), Unfixed> {
+    fn fix_named(&self, map: &Map) -> Result<(), Error> {
         let Some(name) = text_field(map, "name") else {
             return Ok(());
         };
@@ -236,7 +212,7 @@ impl Reference<'_> {
         name: &str,
         mut candidates: Vec<&Resource>,
         is_same: impl Fn(&Id, &Id) -> bool,
-    ) -> Result<Option<Id>, Unfixed> {
+    ) -> Result<Option<Id>, Error> {
         candidates.retain(|one| {
             let had_name = one.previous.iter().any(|id| id.name == name);
             had_name && self.is_target(one) && self.is_of_role(one)
@@ -254,7 +230,8 @@ impl Reference<'_> {
         if ids.iter().all(|id| is_same(first, id)) {
             Ok(Some(first.clone()))
         } else {
-            Err(Unfixed::Ambiguous(ids))
+            let ids: Vec<String> = ids.iter().map(ToString::to_string).collect();
+            Err(Error::new(messages::ambiguous_reference(&ids.join(", "))))
         }
     }
 

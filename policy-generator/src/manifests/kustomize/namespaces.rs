@@ -9,14 +9,11 @@ use crate::messages;
 use crate::type_meta::TypeMeta;
 use crate::values::{map_field, maps_field, name_of, namespace_of, set, text_field};
 
-/// The namespace that an object without one is taken to be in, where something refers to it.
-const DEFAULT: &str = "default";
-
-/// Puts objects into a namespace: those that have one, what is the namespace, and the references to accounts and services among them.
+/// Puts objects into a namespace: those that have one, what is the namespace, and references to `default` accounts and to services that
+/// need not be of the kustomization. The fields that name its own objects are changed in the end.
 pub(super) fn set_namespace(objects: &[Map], namespace: &str) -> Result<(), Error> {
-    let before = Referents::of(objects);
     for object in objects {
-        refer(object, namespace, &before);
+        refer(object, namespace);
         let kind = TypeMeta::of(object);
         let Some(metadata) = map_field(object, "metadata") else {
             continue;
@@ -39,48 +36,13 @@ pub(super) fn set_namespace(objects: &[Map], namespace: &str) -> Result<(), Erro
     Ok(())
 }
 
-/// The accounts and services of a kustomization, by name, with the namespaces that they had.
-struct Referents {
-    accounts: HashSet<(String, String)>,
-    services: HashSet<(String, String)>,
-}
-
-impl Referents {
-    fn of(objects: &[Map]) -> Self {
-        let of_kind = |kind: &'static str| {
-            let objects = objects.iter();
-            let of_kind = objects.filter(move |object| TypeMeta::of(object).is("", kind));
-            of_kind.map(|object| {
-                (
-                    name_of(object).unwrap_or_default(),
-                    namespace_of(object).unwrap_or_else(|| DEFAULT.to_owned()),
-                )
-            })
-        };
-        Self {
-            accounts: of_kind("ServiceAccount").collect(),
-            services: of_kind("Service").collect(),
-        }
-    }
-}
-
-/// Whether a reference means one of these. One without namespace gets it in the end, as fields that name other objects do.
-fn is_among(reference: &Map, known: &HashSet<(String, String)>) -> bool {
-    let text = |key| text_field(reference, key);
-    text("name")
-        .zip(text("namespace"))
-        .is_some_and(|both| known.contains(&both))
-}
-
 /// Changes the references of an object.
-fn refer(object: &Map, namespace: &str, before: &Referents) {
+fn refer(object: &Map, namespace: &str) {
     let kind = TypeMeta::of(object);
     match (kind.group.as_str(), kind.kind.as_str()) {
         ("rbac.authorization.k8s.io", "RoleBinding" | "ClusterRoleBinding") => {
             for subject in maps_field(object, "subjects") {
-                let is_default = text_field(&subject, "name").as_deref() == Some("default");
-                let is_account = text_field(&subject, "kind").as_deref() == Some("ServiceAccount");
-                if is_default || is_account && is_among(&subject, &before.accounts) {
+                if text_field(&subject, "name").as_deref() == Some("default") {
                     set(&subject, "namespace", namespace);
                 }
             }
@@ -96,18 +58,6 @@ fn refer(object: &Map, namespace: &str, before: &Referents) {
                 .try_fold(object.clone(), |map, key| map_field(&map, key));
             if let Some(service) = service.filter(|one| text_field(one, "namespace").is_some()) {
                 set(&service, "namespace", namespace);
-            }
-        }
-        (
-            "admissionregistration.k8s.io",
-            "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration",
-        ) => {
-            for webhook in maps_field(object, "webhooks") {
-                let config = map_field(&webhook, "clientConfig");
-                let service = config.and_then(|config| map_field(&config, "service"));
-                if let Some(service) = service.filter(|one| is_among(one, &before.services)) {
-                    set(&service, "namespace", namespace);
-                }
             }
         }
         _ => {}
