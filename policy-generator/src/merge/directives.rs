@@ -138,12 +138,6 @@ fn merged_list(
     let mut of_patch = patch.to_vec();
     let is_new = own.is_none();
     let mut kept = own.unwrap_or_default();
-    if let (true, Merging::Keys(_), [only]) = (is_new, merging, of_patch.as_slice())
-        && list_directive(only).as_deref() == Some("replace")
-    {
-        // There is nothing to replace, and kyaml leaves the directive.
-        return Ok(Some(Value::list(of_patch)));
-    }
     let first = of_patch.iter().find(|value| is_any_directed(value));
     match first.and_then(list_directive).as_deref() {
         Some("delete") => return Ok(None),
