@@ -230,6 +230,14 @@ pub fn failed_copy(error: &str) -> String {
     format!("error while adding value during copy: {error}")
 }
 
+pub fn too_many_directories(most: usize) -> String {
+    format!("the kustomization builds more than {most} directories")
+}
+
+pub fn too_deep(most: usize) -> String {
+    format!("an object has more than {most} values within values")
+}
+
 pub fn copied_too_much(most: usize) -> String {
     format!("the copy operations of a JSON patch copy more than {most} bytes")
 }

@@ -196,3 +196,53 @@ fn gen_15_kustomizations_fail_with_the_texts_of_kustomize() {
         assert_eq!(refuse(&dir, path), error);
     }
 }
+
+#[test]
+fn gen_15_what_kustomizations_ask_for_is_bounded() {
+    let mut files = vec![("k/cm.yaml".to_owned(), CONFIG_MAP.to_owned())];
+    for level in 0..30 {
+        let below = level + 1;
+        let text = format!("kind: Component\ncomponents: [../c{below}, ../c{below}]\n");
+        files.push((format!("c{level}/kustomization.yaml"), text));
+    }
+    let last = "kind: Component\nnamePrefix: a\n".to_owned();
+    files.push(("c30/kustomization.yaml".to_owned(), last));
+    let files: Vec<(&str, &str)> = files
+        .iter()
+        .map(|(a, b)| (a.as_str(), b.as_str()))
+        .collect();
+    let dir = Dir::new(&files);
+    let deep = format!("{}1{}", "{a: ".repeat(2000), "}".repeat(2000));
+    let copies: Vec<String> = (0..40)
+        .map(|number| format!("{{op: copy, from: /data, path: /data/c{number}}}"))
+        .collect();
+    let patch = |operations: &str| {
+        format!("patches: [{{target: {{kind: ConfigMap}}, patch: '- {operations}'}}]")
+    };
+    for (lines, error) in [
+        (
+            "components: [../c0]",
+            "the kustomization builds more than 4096 directories",
+        ),
+        (
+            &patch(&copies.join("\n\n    - ")),
+            "the copy operations of a JSON patch copy more than 4194304 bytes",
+        ),
+        (
+            &patch(&format!("{{op: add, path: /a, value: {deep}}}")),
+            "unable to parse SM or JSON patch",
+        ),
+        (
+            &format!("openapi: {deep}"),
+            "an object has more than 1000 values within values",
+        ),
+    ] {
+        dir.write(
+            "k/kustomization.yaml",
+            &format!("resources: [cm.yaml]\n{lines}"),
+        );
+        dir.write("generator.yaml", &one_policy("manifests:\n- path: k"));
+        let outcome = dir.run(&["generator.yaml"]);
+        assert!(outcome.stderr.contains(error), "{outcome:?}");
+    }
+}

@@ -3,11 +3,13 @@
 use reeve_go_compat::runes::quote;
 use serde_json::{Map, Value};
 
+use super::trees::MAX_DEPTH;
 use crate::error::Error;
 use crate::messages;
 
-/// The most that the operations of one patch copy, in bytes of JSON: each copy may double an object.
-const MAX_COPIED: usize = 64 << 20;
+/// The most that the operations of one patch copy, in bytes of JSON: each copy may double an object. Kubernetes takes no larger one than
+/// 1.5 MiB.
+const MAX_COPIED: usize = 4 << 20;
 
 /// A list of operations.
 pub(super) struct JsonPatch(Vec<Map<String, Value>>);
@@ -16,6 +18,8 @@ pub(super) struct JsonPatch(Vec<Map<String, Value>>);
 struct Place<'a> {
     holder: &'a mut Value,
     key: String,
+    /// How many maps and lists are around it.
+    depth: usize,
 }
 
 impl JsonPatch {
@@ -95,7 +99,23 @@ fn find<'a>(object: &'a mut Value, path: &str) -> Option<Place<'a>> {
         };
     }
     let key = unescaped(key);
-    (holder.is_object() || holder.is_array()).then_some(Place { holder, key })
+    let depth = parents.split('/').count();
+    (holder.is_object() || holder.is_array()).then_some(Place { holder, key, depth })
+}
+
+/// How many maps and lists are within one another.
+fn depth(value: &Value) -> usize {
+    let mut deepest = 0;
+    let mut open = vec![(value, 0)];
+    while let Some((value, depth)) = open.pop() {
+        deepest = deepest.max(depth);
+        match value {
+            Value::Array(list) => open.extend(list.iter().map(|item| (item, depth + 1))),
+            Value::Object(map) => open.extend(map.values().map(|item| (item, depth + 1))),
+            _ => {}
+        }
+    }
+    deepest
 }
 
 fn unescaped(key: &str) -> String {
@@ -131,6 +151,14 @@ fn existing(count: usize, key: &str) -> Result<usize, String> {
 }
 
 impl Place<'_> {
+    /// Each copy may double the depth of an object.
+    fn check_depth(&self, value: &Value) -> Result<(), String> {
+        if self.depth + depth(value) > MAX_DEPTH {
+            return Err(messages::too_deep(MAX_DEPTH));
+        }
+        Ok(())
+    }
+
     /// The value; null for a key that a map does not have.
     fn get(&self) -> Result<Value, String> {
         match &*self.holder {
@@ -143,6 +171,7 @@ impl Place<'_> {
     }
 
     fn insert(self, value: Value) -> Result<(), String> {
+        self.check_depth(&value)?;
         match self.holder {
             Value::Array(list) if self.key == "-" => list.push(value),
             Value::Array(list) => {
@@ -204,6 +233,7 @@ fn replace(object: &mut Value, operation: &Map<String, Value>) -> Result<(), Str
     let missing = |_| messages::no_key("replace", path);
     let place = find(object, path).ok_or_else(|| messages::no_place("replace", path))?;
     place.get().map_err(missing)?;
+    place.check_depth(&value_of(operation))?;
     match place.holder {
         Value::Array(list) => {
             let at = existing(list.len(), &place.key).map_err(missing)?;

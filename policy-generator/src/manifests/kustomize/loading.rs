@@ -9,6 +9,7 @@ use reeve_go_compat::yaml;
 
 use super::NotBuilt;
 use super::fields::{BEYOND, KUSTOMIZATION};
+use super::trees::tree;
 use crate::error::Error;
 use crate::manifests::KUSTOMIZATIONS;
 use crate::messages;
@@ -85,7 +86,8 @@ impl Folder<'_> {
     /// The content of a file that the kustomization names.
     pub(super) fn read(&self, name: &str) -> Result<Vec<u8>, Error> {
         let at = self.locate(name)?;
-        if at.is_dir() {
+        // A pipe or a device may have no end.
+        if !at.is_file() {
             let at = at.display().to_string();
             return Err(Error::new(messages::not_a_file(&at)));
         }
@@ -124,8 +126,9 @@ impl Folder<'_> {
             let error = error.to_string();
             Error::new(messages::invalid_kustomization(&error))
         };
-        let json = yaml::decode_sigs_json(&text)
-            .map_err(|error| Error::new(messages::unconverted_kustomization(&error)))?;
+        let json = yaml::decode_sigs(&text)
+            .map_err(|error| Error::new(messages::unconverted_kustomization(&error)))
+            .and_then(|value| tree(&value))?;
         if json.is_null() {
             return Err(Error::new(messages::EMPTY_KUSTOMIZATION));
         }

@@ -16,6 +16,7 @@ mod replicas;
 mod resources;
 mod specs;
 mod targets;
+mod trees;
 
 use std::path::Path;
 

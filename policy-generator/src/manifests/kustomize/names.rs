@@ -1,6 +1,6 @@
 //! The prefix and the suffix that a kustomization gives to names, and the fields that name what is renamed.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use reeve_go_compat::value::{Map, Value};
 
@@ -36,9 +36,10 @@ pub(super) fn rename(resource: &mut Resource, prefix: &str, suffix: &str) {
 
 /// Writes the new names of objects where others name them.
 pub(super) fn fix_references(resources: &[Resource]) -> Result<(), Error> {
+    let candidates = Candidates::of(resources);
     for resource in resources {
         check_subjects(resource)?;
-        let referrer = Referrer::of(resource, resources);
+        let referrer = Referrer::of(resource, &candidates);
         for target in &TARGETS {
             for path in target.paths(&referrer.kind) {
                 let reference = Reference {
@@ -77,34 +78,95 @@ fn check_subjects(resource: &Resource) -> Result<(), Error> {
     Ok(())
 }
 
+/// An object that others may name.
+struct Candidate<'a> {
+    resource: &'a Resource,
+    id: Id,
+    kind: TypeMeta,
+    is_cluster_scoped: bool,
+}
+
+impl Candidate<'_> {
+    /// Whether it was in a namespace at first.
+    fn was_in(&self, space: &str) -> bool {
+        let first = self.resource.previous.first().unwrap_or(&self.id);
+        first.effective_namespace() == space
+    }
+}
+
+/// All objects, and which of them had a name.
+struct Candidates<'a> {
+    all: Vec<Candidate<'a>>,
+    by_name: HashMap<&'a str, Vec<usize>>,
+}
+
+impl<'a> Candidates<'a> {
+    fn of(resources: &'a [Resource]) -> Self {
+        let mut all = Vec::with_capacity(resources.len());
+        let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
+        for (position, resource) in resources.iter().enumerate() {
+            let kind = TypeMeta::of(&resource.object);
+            all.push(Candidate {
+                resource,
+                id: resource.id(),
+                is_cluster_scoped: kind.is_cluster_scoped(),
+                kind,
+            });
+            for previous in &resource.previous {
+                let named = by_name.entry(previous.name.as_str()).or_default();
+                if named.last() != Some(&position) {
+                    named.push(position);
+                }
+            }
+        }
+        Self { all, by_name }
+    }
+}
+
 /// An object that names others.
 struct Referrer<'a> {
     resource: &'a Resource,
     kind: TypeMeta,
-    /// Those that it may name.
-    candidates: Vec<&'a Resource>,
+    id: Id,
+    is_cluster_scoped: bool,
+    /// The namespaces of the accounts that it names.
+    spaces: HashSet<String>,
+    candidates: &'a Candidates<'a>,
 }
 
 impl<'a> Referrer<'a> {
-    fn of(resource: &'a Resource, resources: &'a [Resource]) -> Self {
+    fn of(resource: &'a Resource, candidates: &'a Candidates<'a>) -> Self {
         let kind = TypeMeta::of(&resource.object);
-        let id = resource.id();
-        // A RoleBinding names accounts of other namespaces.
-        let spaces = account_namespaces(resource, &kind);
-        let may_name = |candidate: &&Resource| {
-            let other = TypeMeta::of(&candidate.object);
-            if kind.is_cluster_scoped() || other.is_cluster_scoped() {
-                return true;
-            }
-            let candidate = candidate.id();
-            candidate.effective_namespace() == id.effective_namespace()
-                || (candidate.kind == "ServiceAccount" && spaces.contains(&candidate.namespace))
-        };
         Self {
             resource,
-            candidates: resources.iter().filter(may_name).collect(),
+            id: resource.id(),
+            is_cluster_scoped: kind.is_cluster_scoped(),
+            // A RoleBinding names accounts of other namespaces.
+            spaces: account_namespaces(resource, &kind),
             kind,
+            candidates,
         }
+    }
+
+    fn may_name(&self, candidate: &Candidate<'_>) -> bool {
+        let other = &candidate.id;
+        self.is_cluster_scoped
+            || candidate.is_cluster_scoped
+            || other.effective_namespace() == self.id.effective_namespace()
+            || (other.kind == "ServiceAccount" && self.spaces.contains(&other.namespace))
+    }
+
+    /// Those that it may name by a name.
+    fn named(&self, name: &str) -> Vec<&'a Candidate<'a>> {
+        let positions = self.candidates.by_name.get(name).into_iter().flatten();
+        let named = positions.filter_map(|position| self.candidates.all.get(*position));
+        named.filter(|one| self.may_name(one)).collect()
+    }
+
+    /// Whether any that it may name was in a namespace at first.
+    fn knows_space(&self, space: &str) -> bool {
+        let mut all = self.candidates.all.iter();
+        all.any(|one| one.was_in(space) && self.may_name(one))
     }
 }
 
@@ -165,10 +227,9 @@ impl Reference<'_> {
     fn fixed(&self, value: &Value) -> Result<Value, Error> {
         match value {
             Value::Str(name) => {
-                let candidates = self.referrer.candidates.iter().copied();
+                let candidates = self.referrer.named(&name.lossy());
                 let is_same = |a: &Id, b: &Id| a.name == b.name;
-                let found = self.select(&name.lossy(), candidates.collect(), is_same)?;
-                if let Some(id) = found {
+                if let Some(id) = self.select(candidates, is_same)? {
                     return Ok(Value::from(id.name.as_str()));
                 }
             }
@@ -182,22 +243,20 @@ impl Reference<'_> {
         let Some(name) = text_field(map, "name") else {
             return Ok(());
         };
-        let mut candidates = self.referrer.candidates.clone();
+        let mut candidates = self.referrer.named(&name);
+        if candidates.is_empty() {
+            return Ok(());
+        }
         if let Some(space) = text_field(map, "namespace") {
-            let was_in = |one: &&Resource| {
-                let first = one.previous.first().cloned();
-                first.unwrap_or_else(|| one.id()).effective_namespace() == space
-            };
-            let is_in = |one: &&Resource| one.id().effective_namespace() == space;
             // The namespaces of the files come first.
-            if candidates.iter().any(was_in) {
-                candidates.retain(was_in);
+            if self.referrer.knows_space(&space) {
+                candidates.retain(|one| one.was_in(&space));
             } else {
-                candidates.retain(is_in);
+                candidates.retain(|one| one.id.effective_namespace() == space);
             }
         }
         let is_same = |a: &Id, b: &Id| a.name == b.name && a.namespace == b.namespace;
-        if let Some(id) = self.select(&name, candidates, is_same)? {
+        if let Some(id) = self.select(candidates, is_same)? {
             set(map, "name", id.name.as_str());
             if !id.namespace.is_empty() {
                 set(map, "namespace", id.namespace.as_str());
@@ -206,25 +265,21 @@ impl Reference<'_> {
         Ok(())
     }
 
-    /// The object that had a name. Of several, those are chosen whose prefixes and suffixes match those of the object that names it.
+    /// The object that is named. Of several, those are chosen whose prefixes and suffixes match those of the object that names it.
     fn select(
         &self,
-        name: &str,
-        mut candidates: Vec<&Resource>,
+        mut candidates: Vec<&Candidate<'_>>,
         is_same: impl Fn(&Id, &Id) -> bool,
     ) -> Result<Option<Id>, Error> {
-        candidates.retain(|one| {
-            let had_name = one.previous.iter().any(|id| id.name == name);
-            had_name && self.is_target(one) && self.is_of_role(one)
-        });
+        candidates.retain(|one| self.is_target(&one.kind) && self.is_of_role(&one.kind));
         if candidates.len() > 1 {
-            candidates.retain(|one| self.has_affixes_of(one, true));
+            candidates.retain(|one| self.has_affixes_of(one.resource, true));
         }
         if candidates.len() > 1 {
-            candidates.retain(|one| self.has_affixes_of(one, false));
+            candidates.retain(|one| self.has_affixes_of(one.resource, false));
         }
-        let ids: Vec<Id> = candidates.iter().map(|one| one.id()).collect();
-        let Some(first) = ids.first() else {
+        let ids: Vec<&Id> = candidates.iter().map(|one| &one.id).collect();
+        let Some(first) = ids.first().copied() else {
             return Ok(None);
         };
         if ids.iter().all(|id| is_same(first, id)) {
@@ -235,19 +290,17 @@ impl Reference<'_> {
         }
     }
 
-    fn is_target(&self, candidate: &Resource) -> bool {
-        let kind = TypeMeta::of(&candidate.object);
+    fn is_target(&self, kind: &TypeMeta) -> bool {
         let matches = |wanted: &str, is: &str| wanted.is_empty() || wanted == is;
         matches(self.target.group, &kind.group)
             && matches(self.target.version, &kind.version)
             && self.target.kind == kind.kind
     }
 
-    fn is_of_role(&self, candidate: &Resource) -> bool {
+    fn is_of_role(&self, kind: &TypeMeta) -> bool {
         let role = map_field(&self.referrer.resource.object, "roleRef").filter(|_| self.is_role);
         let role = role
             .and_then(|role| Some((text_field(&role, "apiGroup")?, text_field(&role, "kind")?)));
-        let kind = TypeMeta::of(&candidate.object);
         role.is_none_or(|(group, role)| kind.is(&group, &role))
     }
 

@@ -10,6 +10,7 @@ use super::json_patch::JsonPatch;
 use super::loading::Folder;
 use super::resources::{check_identity, texts};
 use super::targets::Target;
+use super::trees::{check_depth, tree};
 use super::{copy_texts, lists, objects_of};
 use crate::error::Error;
 use crate::merge::{Allowed, Id, Resource, Schema, merge_into, position_of, typed};
@@ -233,12 +234,10 @@ impl Patch {
 /// Applies operations to an object.
 fn operate(resource: &mut Resource, operations: &JsonPatch) -> Result<(), Error> {
     resource.store_id();
-    let object = Value::Map(resource.object.clone());
-    let unencoded = |error: &dyn std::fmt::Display| Error::new(error.to_string());
-    let text = json::encode(&object, Escape::None).map_err(|error| unencoded(&error))?;
-    let mut json: Json = serde_json::from_slice(&text).map_err(|error| unencoded(&error))?;
+    let mut json = tree(&Value::Map(resource.object.clone()))?;
     operations.apply(&mut json)?;
-    match yaml::decode(json.to_string().as_bytes()).map_err(|error| unencoded(&error))? {
+    let decoded = yaml::decode(json.to_string().as_bytes());
+    match decoded.map_err(|error| Error::new(error.to_string()))? {
         Value::Map(object) => resource.object = object,
         _ => return Err(Error::new(messages::NOT_AN_OBJECT)),
     }
@@ -250,6 +249,7 @@ fn objects(text: &str) -> Result<Vec<Map>, Error> {
     let objects = objects_of(text.as_bytes()).map_err(|error| Error::new(error.to_string()))?;
     let mut patches = Vec::new();
     for object in lists::opened(objects)? {
+        check_depth(&Value::Map(object.clone()))?;
         let patch = typed(object)?;
         check_identity(&patch)?;
         patches.push(patch);
@@ -262,15 +262,16 @@ fn operations(text: &str) -> Result<JsonPatch, Error> {
     if text.is_empty() {
         return Err(Error::new(messages::NO_OPERATIONS));
     }
-    let json = if text.starts_with('[') {
-        json::decode(text.as_bytes())
-            .and_then(|value| json::encode(&value, Escape::None))
-            .map_err(|error| error.to_string())
-            .and_then(|text| json::tree(&text).map_err(|error| error.to_string()))
+    JsonPatch::read(operations_tree(text)?)
+}
+
+fn operations_tree(text: &str) -> Result<Json, Error> {
+    let value = if text.starts_with('[') {
+        json::decode(text.as_bytes()).map_err(|error| error.to_string())
     } else {
-        yaml::decode_sigs_json(text.as_bytes()).map_err(|error| error.to_string())
+        yaml::decode_sigs(text.as_bytes()).map_err(|error| error.to_string())
     };
-    JsonPatch::read(json.map_err(Error::new)?)
+    tree(&value.map_err(Error::new)?)
 }
 
 /// An entry of `patchesJson6902`.
@@ -294,9 +295,7 @@ fn operations_of(folder: &Folder<'_>, entry: &Map) -> Result<Patch, Error> {
         let shown = if text.starts_with('[') {
             text.clone()
         } else {
-            let json = yaml::decode_sigs_json(text.as_bytes());
-            json.map_err(|error| Error::new(error.to_string()))?
-                .to_string()
+            operations_tree(&text)?.to_string()
         };
         let undecoded = |error| Error::new(messages::undecoded_operations(&shown, &error));
         Ok(Patch {

@@ -8,6 +8,7 @@ use reeve_go_compat::value::{Map, Value};
 
 use super::generators::generate;
 use super::loading::{Folder, is_component};
+use super::trees::check_depth;
 use super::{NotBuilt, lists, transform};
 use crate::error::Error;
 use crate::manifests::{NoObjects, objects_of};
@@ -15,9 +16,11 @@ use crate::merge::{Id, Resource, typed};
 use crate::messages;
 use crate::values::{map_field, shown, text_of};
 
-/// Directories that are built more often than this, which few kustomizations can ask for very many times, are left to an installed
-/// kustomize.
+/// How many directories are built: few kustomizations can ask for one another very many times.
 const MAX_DIRECTORIES: usize = 4096;
+
+/// Errors that are longer than this are not put into quotes.
+const MAX_QUOTED: usize = 16 << 10;
 
 /// A kustomization and its directory.
 pub(super) struct Parts<'a> {
@@ -41,7 +44,7 @@ impl Builder {
     ) -> Result<Vec<Resource>, NotBuilt> {
         self.directories.set(self.directories.get() + 1);
         if self.directories.get() > MAX_DIRECTORIES {
-            return Err(NotBuilt::Beyond("resources".to_owned()));
+            return Err(Error::new(messages::too_many_directories(MAX_DIRECTORIES)).into());
         }
         // What kustomize has called `resources` since it was written.
         for name in texts(kustomization, "resources").chain(texts(kustomization, "bases")) {
@@ -94,8 +97,11 @@ impl Builder {
         let words =
             |as_file: String| Error::new(messages::not_accumulated(&as_file, &no_directory));
         let accumulated = |error: Error| words(messages::not_accumulated_file(name, &error));
-        let text = std::fs::read(&at)
-            .map_err(|_| accumulated(Error::new(messages::unreadable_manifest(name))))?;
+        // A pipe or a device may have no end.
+        let text = Some(&at).filter(|at| at.is_file()).map(std::fs::read);
+        let Some(Ok(text)) = text else {
+            return Err(accumulated(Error::new(messages::unreadable_manifest(name))).into());
+        };
         let objects = objects_of(&text).map_err(|error| match error {
             NoObjects::Yaml(error) => Error::new(messages::malformed_resource(name, &error)),
             NoObjects::Shape => accumulated(Error::new(messages::NOT_AN_OBJECT)),
@@ -140,8 +146,7 @@ impl Builder {
         if is_remote && !folder.root.join(name).exists() {
             return Err(NotBuilt::Beyond(format!("components: {name}")));
         }
-        let not_loaded =
-            |error: Error| Error::new(messages::unloaded_component(&quote(error.to_string())));
+        let not_loaded = |error: Error| Error::new(messages::unloaded_component(&quoted(&error)));
         let at = folder.root.join(name);
         let at = match folder.locate(name) {
             Ok(at) if at.is_dir() => at,
@@ -158,7 +163,7 @@ impl Builder {
         };
         let folder = folder.enter(&at).map_err(|error| error.map(not_loaded))?;
         self.component_in(&folder, resources).map_err(|error| {
-            error.map(|error| Error::new(messages::failed_component(&quote(error.to_string()))))
+            error.map(|error| Error::new(messages::failed_component(&quoted(&error))))
         })
     }
 
@@ -185,6 +190,16 @@ fn target(folder: &Folder<'_>) -> Result<(Map, String), NotBuilt> {
     }
 }
 
+/// An error within another one. Quotes in quotes double what escapes them with each component in a component.
+fn quoted(error: &Error) -> String {
+    let error = error.to_string();
+    if error.len() > MAX_QUOTED {
+        error
+    } else {
+        quote(error)
+    }
+}
+
 /// Why something that was not found is no directory.
 fn no_directory(folder: &Folder<'_>, name: &str, error: &Error) -> String {
     match folder.root.join(name).canonicalize() {
@@ -197,6 +212,7 @@ fn no_directory(folder: &Folder<'_>, name: &str, error: &Error) -> String {
 fn read(objects: Vec<Map>) -> Result<Vec<Resource>, Error> {
     let mut resources = Vec::new();
     for object in lists::opened(objects)? {
+        check_depth(&Value::Map(object.clone()))?;
         let object = typed(object)?;
         check_identity(&object)?;
         resources.push(Resource::new(object));
