@@ -142,3 +142,12 @@ impl NodeKind {
         Error::new(messages::wrong_node_kind(expected, is, &written))
     }
 }
+
+/// The entries of a field that is a list of texts.
+pub(crate) fn texts_field(map: &Map, key: &str) -> impl Iterator<Item = String> {
+    let list = match map.get_str(key) {
+        Some(Value::List(list)) => list.to_vec(),
+        _ => Vec::new(),
+    };
+    list.into_iter().map(|value| text_of(&value))
+}

@@ -4,10 +4,9 @@ use reeve_go_compat::runes::quote;
 use reeve_go_compat::value::Map;
 
 use super::loading::Folder;
-use super::resources::texts;
 use crate::error::Error;
 use crate::messages;
-use crate::values::text_field;
+use crate::values::{text_field, texts_field};
 
 /// An entry.
 pub(super) struct Pair {
@@ -19,18 +18,18 @@ pub(super) struct Pair {
 pub(super) fn pairs(folder: &Folder<'_>, generator: &Map) -> Result<Vec<Pair>, Error> {
     let mut pairs = Vec::new();
     let env = text_field(generator, "env").filter(|env| !env.is_empty());
-    let envs: Vec<String> = texts(generator, "envs").chain(env).collect();
+    let envs: Vec<String> = texts_field(generator, "envs").chain(env).collect();
     for name in &envs {
         let words = |error: Error| error.within(messages::in_envs(&envs.join(" ")));
         let text = folder.read(name).map_err(words)?;
         add_variables(&text, &mut pairs).map_err(words)?;
     }
-    let literals: Vec<String> = texts(generator, "literals").collect();
+    let literals: Vec<String> = texts_field(generator, "literals").collect();
     for literal in &literals {
         let words = |error: Error| error.within(messages::in_literals(&literals.join(" ")));
         pairs.push(of_literal(literal).map_err(words)?);
     }
-    let files: Vec<String> = texts(generator, "files").collect();
+    let files: Vec<String> = texts_field(generator, "files").collect();
     for file in &files {
         let words = |error: Error| error.within(messages::in_files(&files.join(" ")));
         pairs.push(of_file(folder, file).map_err(words)?);

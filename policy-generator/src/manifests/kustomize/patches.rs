@@ -8,14 +8,14 @@ use serde_json::Value as Json;
 
 use super::json_patch::JsonPatch;
 use super::loading::Folder;
-use super::resources::{check_identity, texts};
+use super::resources::check_identity;
 use super::targets::Target;
 use super::trees::{check_depth, tree};
 use super::{copy_texts, lists, objects_of};
 use crate::error::Error;
 use crate::merge::{Allowed, Id, Resource, Schema, merge_into, position_of, typed};
 use crate::messages;
-use crate::values::{map_field, maps_field, set, text_field};
+use crate::values::{map_field, maps_field, set, text_field, texts_field};
 
 /// The patches of a kustomization.
 pub(super) struct Patches {
@@ -310,7 +310,7 @@ fn operations_of(folder: &Folder<'_>, entry: &Map) -> Result<Patch, Error> {
 
 /// The patches of `patchesStrategicMerge`, whose entries are files or patches.
 fn merges(folder: &Folder<'_>, kustomization: &Map) -> Result<Vec<Map>, Error> {
-    let entries: Vec<String> = texts(kustomization, "patchesStrategicMerge").collect();
+    let entries: Vec<String> = texts_field(kustomization, "patchesStrategicMerge").collect();
     let mut merges = Vec::new();
     for entry in &entries {
         let read = folder

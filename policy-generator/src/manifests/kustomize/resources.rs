@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::manifests::{NoObjects, objects_of};
 use crate::merge::{Id, Resource, typed};
 use crate::messages;
-use crate::values::{map_field, shown, text_of};
+use crate::values::{map_field, shown, texts_field};
 
 /// How many directories are built: few kustomizations can ask for one another very many times.
 const MAX_DIRECTORIES: usize = 4096;
@@ -47,13 +47,15 @@ impl Builder {
             return Err(Error::new(messages::too_many_directories(MAX_DIRECTORIES)).into());
         }
         // What kustomize has called `resources` since it was written.
-        for name in texts(kustomization, "resources").chain(texts(kustomization, "bases")) {
+        for name in
+            texts_field(kustomization, "resources").chain(texts_field(kustomization, "bases"))
+        {
             let more = self.resources(folder, &name, &resources)?;
             resources.extend(more);
         }
         // Components change what is generated, too.
         generate(folder, kustomization, &mut resources)?;
-        for name in texts(kustomization, "components") {
+        for name in texts_field(kustomization, "components") {
             resources = self
                 .component(folder, &name, resources)
                 .map_err(|error| error.map(|error| error.within(messages::IN_COMPONENTS)))?;
@@ -255,13 +257,4 @@ pub(super) fn check_ids(before: &[Resource], more: &[Resource]) -> Result<(), Er
         }
     }
     Ok(())
-}
-
-/// The entries of a field that is a list of texts.
-pub(super) fn texts(map: &Map, key: &str) -> impl Iterator<Item = String> {
-    let list = match map.get_str(key) {
-        Some(Value::List(list)) => list.to_vec(),
-        _ => Vec::new(),
-    };
-    list.into_iter().map(|value| text_of(&value))
 }
