@@ -340,6 +340,18 @@ const KUSTOMIZATIONS: &[(&str, &str)] = &[
     ),
     ("a list", "resources: [list.yaml, base]\n"),
     (
+        "a patch for several objects",
+        "patches:\n- target: {kind: Service.*, name: app|robot}\n  patch: |-\n    - {op: add, path: /metadata/labels, value: {a: b}}\n- target: {kind: Deployment}\n  path: patch.yaml\n",
+    ),
+    (
+        "a component and annotations",
+        "resources: [base]\ncomponents: [part]\ncommonAnnotations: {team: a}\n",
+    ),
+    (
+        "generated objects",
+        "resources: [base]\nnamePrefix: dev-\nconfigMapGenerator:\n- {name: made, literals: [a=b], files: [patch.yaml]}\nsecretGenerator:\n- {name: hidden, literals: [a=b], options: {disableNameSuffixHash: true}}\nreplicas:\n- {name: app, count: 3}\n",
+    ),
+    (
         "everything",
         "namespace: there\nnamePrefix: dev-\nlabels:\n- pairs: {team: a}\nimages:\n- {name: added, newTag: '5'}\npatches:\n- path: patch.yaml\n",
     ),
@@ -359,6 +371,13 @@ spec:
         image: added:1
       - name: side
         $patch: delete
+";
+
+const COMPONENT: &str = "
+apiVersion: kustomize.config.k8s.io/v1alpha1
+kind: Component
+nameSuffix: -part
+commonLabels: {part: of}
 ";
 
 const LIST: &str = "
@@ -390,6 +409,7 @@ pub(crate) async fn built_in() -> Result<()> {
             ("k/list.yaml", LIST),
             ("k/base/Kustomization", "resources: [app.yaml]\n"),
             ("k/base/app.yaml", APP),
+            ("k/part/kustomization.yaml", COMPONENT),
         ])?;
         let expected = built(&folder, &kustomize)?;
         let found = generated(&folder, OsStr::new("/none"))?;
@@ -410,7 +430,7 @@ pub(crate) async fn installed() -> Result<()> {
         ("generator.yaml", &generator_of("k")),
         (
             "k/kustomization.yaml",
-            "resources: [app.yaml]\nnamePrefix: dev-\nconfigMapGenerator:\n- {name: made, literals: [a=b]}\n",
+            "resources: [app.yaml]\nnamePrefix: dev-\nvars:\n- name: APP\n  objref: {apiVersion: apps/v1, kind: Deployment, name: app}\n",
         ),
         ("k/app.yaml", APP),
     ])?;
@@ -422,7 +442,7 @@ pub(crate) async fn installed() -> Result<()> {
     ensure!(
         without
             .error
-            .contains("the field configMapGenerator of kustomization.yaml is not built in"),
+            .contains("the field vars of kustomization.yaml is not built in"),
         "{without:?}"
     );
     Ok(())
