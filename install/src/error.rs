@@ -11,6 +11,9 @@ pub enum InstallError {
     /// The image is no reference of a registry.
     #[error("{}", messages::no_image(.0))]
     Image(String),
+    /// The namespace has no name that Kubernetes takes.
+    #[error("{}", messages::no_namespace(.0))]
+    Namespace(String),
     /// The hub does not serve a kind.
     #[error("{}", messages::not_served(.api_version, .kind))]
     NotServed {

@@ -47,9 +47,10 @@ pub struct InstallOptions {
 /// The objects of an installation, in the order in which they are applied, from the namespace on.
 ///
 /// # Errors
-/// [`InstallError::Image`], and [`InstallError::Manifest`] if this program was built with a broken manifest.
+/// [`InstallError::Image`], [`InstallError::Namespace`], and [`InstallError::Manifest`] if this program was built with a broken manifest.
 pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
     check_image(&options.image)?;
+    check_namespace(&options.namespace)?;
     let mut objects = vec![json!({
         "apiVersion": "v1", "kind": "Namespace", "metadata": {"name": options.namespace},
     })];
@@ -102,6 +103,19 @@ fn check_image(image: &str) -> Result<(), InstallError> {
         Ok(())
     } else {
         Err(InstallError::Image(image.to_owned()))
+    }
+}
+
+fn check_namespace(name: &str) -> Result<(), InstallError> {
+    let is_inner = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
+    let is_label = (1..=63).contains(&name.len())
+        && name.chars().all(is_inner)
+        && !name.starts_with('-')
+        && !name.ends_with('-');
+    if is_label {
+        Ok(())
+    } else {
+        Err(InstallError::Namespace(name.to_owned()))
     }
 }
 
@@ -235,6 +249,21 @@ mod tests {
         assert!(text.contains("propagator-webhook-service.elsewhere.svc.cluster.local"));
         assert!(text.contains("elsewhere/propagator-webhook-serving-cert"));
         assert!(text.contains("--enable-webhooks=true"));
+    }
+
+    #[test]
+    fn inst_1_namespace_must_be_a_label() {
+        for namespace in ["", "A", "a.b", "-a", "a-", &"a".repeat(64)] {
+            let options = InstallOptions {
+                namespace: namespace.to_owned(),
+                ..options()
+            };
+            let error = objects(&options);
+            assert!(
+                matches!(error, Err(InstallError::Namespace(_))),
+                "{namespace:?}"
+            );
+        }
     }
 
     #[test]

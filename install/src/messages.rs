@@ -11,6 +11,13 @@ pub(crate) fn no_image(image: &str) -> String {
     format!("{image:?} is no image: name one as REGISTRY/reeve:TAG")
 }
 
+/// Not the name of a namespace.
+pub(crate) fn no_namespace(name: &str) -> String {
+    format!(
+        "{name:?} is no name of a namespace: it must be a DNS label, such as open-cluster-management"
+    )
+}
+
 /// A kind that a hub needs to serve.
 pub(crate) fn not_served(api_version: &str, kind: &str) -> String {
     let group = api_version.split('/').next().unwrap_or_default();
