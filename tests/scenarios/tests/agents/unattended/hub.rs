@@ -18,7 +18,8 @@ pub(crate) const ADDON: (&str, &str) = (
     "ManagedClusterAddOn",
 );
 const WORK: (&str, &str) = ("work.open-cluster-management.io/v1", "ManifestWork");
-const CLUSTER: (&str, &str) = ("cluster.open-cluster-management.io/v1", "ManagedCluster");
+pub(crate) const CLUSTER: (&str, &str) =
+    ("cluster.open-cluster-management.io/v1", "ManagedCluster");
 
 pub(crate) struct Hub {
     pub(crate) plane: Plane,

@@ -2,6 +2,7 @@
 
 mod cases;
 mod hub;
+mod namespaces;
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -27,6 +28,13 @@ pub(crate) fn run(suite: SuiteRun) -> ExitCode {
             scenario(
                 "addon_103_own_case_rights_of_agents_outlive_the_definition",
                 |_| Box::pin(cases::definition_deleted()),
+            ),
+            scenario("addon_38_own_case_namespaces_of_an_agent", |hub| {
+                Box::pin(namespaces::namespaces(hub))
+            }),
+            scenario(
+                "addon_144_own_case_a_cluster_goes_with_its_add_ons",
+                |hub| Box::pin(namespaces::cluster_deleted(hub)),
             ),
             scenario("addon_52_hub_marked_late", |hub| {
                 Box::pin(cases::marked_late(hub))
