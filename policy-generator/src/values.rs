@@ -143,6 +143,16 @@ impl NodeKind {
     }
 }
 
+/// A field that is text and not empty.
+pub(crate) fn nonempty_field(map: &Map, key: &str) -> Option<String> {
+    text_field(map, key).filter(|text| !text.is_empty())
+}
+
+/// Whether a field is there and true.
+pub(crate) fn is_set(map: &Map, key: &str) -> bool {
+    map.get_str(key).is_some_and(|value| value.truth())
+}
+
 /// The entries of a field that is a list of texts.
 pub(crate) fn texts_field(map: &Map, key: &str) -> impl Iterator<Item = String> {
     let list = match map.get_str(key) {

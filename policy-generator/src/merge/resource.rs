@@ -106,7 +106,7 @@ impl Id {
             .unwrap_or(("", &self.api_version))
     }
 
-    /// What tells an object from all others.
+    /// The parts that no two objects have in common.
     pub fn key(&self) -> [String; 4] {
         [
             self.api_version.clone(),

@@ -10,7 +10,7 @@ use super::pairs::{Pair, pairs};
 use crate::error::Error;
 use crate::merge::Resource;
 use crate::messages;
-use crate::values::{map_field, maps_field, set, text_field};
+use crate::values::{is_set, map_field, maps_field, nonempty_field, set, text_field};
 
 /// kustomize breaks what it encodes into lines of this length.
 const LINE: usize = 70;
@@ -25,7 +25,7 @@ enum Behavior {
 }
 
 impl Behavior {
-    fn of(generator: &Map) -> Self {
+    fn read(generator: &Map) -> Self {
         match text_field(generator, "behavior").as_deref() {
             Some("create") => Self::Create,
             Some("merge") => Self::Merge,
@@ -62,7 +62,7 @@ pub(super) fn generate(
                 kind,
             };
             let resource = generated.generate(folder)?;
-            absorb(resource, Behavior::of(&generator), resources)
+            absorb(resource, Behavior::read(&generator), resources)
                 .map_err(|error| error.within(messages::IN_GENERATOR))?;
         }
     }
@@ -79,7 +79,7 @@ struct Generator<'a> {
 
 impl Generator<'_> {
     fn generate(&self, folder: &Folder<'_>) -> Result<Resource, Error> {
-        let text = |key| text_field(self.entry, key).filter(|text| !text.is_empty());
+        let text = |key| nonempty_field(self.entry, key);
         let name = text("name").ok_or_else(|| Error::new(messages::NO_GENERATED_NAME))?;
         let pairs = pairs(folder, self.entry).map_err(|error| error.within(messages::IN_PAIRS))?;
         let metadata = Map::dict();
@@ -108,16 +108,12 @@ impl Generator<'_> {
             set(&object, "data", Value::Map(Map::dict()));
         }
         self.add_pairs(&object, &name, pairs)?;
-        let is_set = |field| {
-            let all = [self.options, &own].into_iter();
-            all.filter_map(|options| options.get_str(field))
-                .any(|value| value.truth())
-        };
-        if is_set("immutable") {
+        let is_either_set = |field| is_set(self.options, field) || is_set(&own, field);
+        if is_either_set("immutable") {
             set(&object, "immutable", Value::Bool(true));
         }
         let mut resource = Resource::new(object);
-        resource.has_hash = !is_set("disableNameSuffixHash");
+        resource.has_hash = !is_either_set("disableNameSuffixHash");
         Ok(resource)
     }
 

@@ -7,7 +7,7 @@ use reeve_go_compat::value::{Map, Value};
 
 use crate::error::Error;
 use crate::messages;
-use crate::values::{map_field, maps_field, set, text_field, text_of};
+use crate::values::{map_field, maps_field, nonempty_field, set, text_field, text_of};
 
 /// The fields whose containers are changed, wherever they are in an object.
 const CONTAINERS: [&str; 2] = ["containers", "initContainers"];
@@ -40,7 +40,7 @@ impl Image {
     }
 
     fn read(entry: &Map) -> Result<Self, Error> {
-        let text = |key| text_field(entry, key).filter(|text| !text.is_empty());
+        let text = |key| nonempty_field(entry, key);
         let name = text("name").unwrap_or_default();
         // A name is a regular expression to kustomize.
         let pattern = format!("^{name}(:[a-zA-Z0-9_.{{}}-]*)?(@sha256:[a-zA-Z0-9_.{{}}-]*)?$");

@@ -4,7 +4,7 @@ use reeve_go_compat::value::{Key, Map, Value};
 
 use super::specs::{Spec, of_all, of_group, of_kind};
 use crate::error::Error;
-use crate::values::{NodeKind, map_field, maps_field, text_field, text_of};
+use crate::values::{NodeKind, is_set, map_field, maps_field, text_field, text_of};
 
 const METADATA: Spec<'_> = of_all("metadata/labels");
 
@@ -104,11 +104,6 @@ pub(super) fn set_labels(object: &Map, kustomization: &Map) -> Result<(), Error>
         let Some(pairs) = map_field(&labels, "pairs").filter(|pairs| !pairs.is_empty()) else {
             continue;
         };
-        let is_set = |key| {
-            labels
-                .get_str(key)
-                .is_some_and(|value: Value| value.truth())
-        };
         for field in maps_field(&labels, "fields") {
             let text = |key| text_field(&field, key).unwrap_or_default();
             let spec = Spec {
@@ -116,18 +111,18 @@ pub(super) fn set_labels(object: &Map, kustomization: &Map) -> Result<(), Error>
                 version: &text("version"),
                 kind: &text("kind"),
                 path: &text("path"),
-                create: field.get_str("create").is_some_and(|value| value.truth()),
+                create: is_set(&field, "create"),
             };
             set_pairs(object, &spec, &pairs)?;
         }
-        if is_set("includeSelectors") {
+        if is_set(&labels, "includeSelectors") {
             set_common(object, &pairs)?;
         } else {
             set_pairs(object, &METADATA, &pairs)?;
-            if is_set("includeTemplates") {
+            if is_set(&labels, "includeTemplates") {
                 set_all(object, &TEMPLATES, &pairs)?;
             }
-            if is_set("includeVolumeClaimTemplates") {
+            if is_set(&labels, "includeVolumeClaimTemplates") {
                 set_pairs(object, &VOLUME_CLAIMS, &pairs)?;
             }
         }

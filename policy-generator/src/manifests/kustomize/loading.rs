@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::manifests::KUSTOMIZATIONS;
 use crate::messages;
 use crate::settings::Switches;
-use crate::values::text_field;
+use crate::values::{nonempty_field, text_field};
 
 /// Directories of directories beyond this depth are left to an installed kustomize.
 const MAX_DEPTH: usize = 64;
@@ -164,7 +164,7 @@ fn is_empty(kustomization: &Map) -> bool {
 
 /// What kustomize says of a type that is neither a kustomization nor a component.
 fn wrong_type(kustomization: &Map) -> Option<&'static str> {
-    let text = |key| text_field(kustomization, key).filter(|text| !text.is_empty());
+    let text = |key| nonempty_field(kustomization, key);
     let version = text("apiVersion");
     match text("kind").as_deref() {
         None | Some(KIND) => {

@@ -36,7 +36,7 @@ use crate::error::Error;
 use crate::merge::Resource;
 use crate::messages;
 use crate::settings::{Settings, Switches};
-use crate::values::{map_field, text_field, text_of, unset};
+use crate::values::{map_field, nonempty_field, text_of, unset};
 
 /// The annotation of objects that are for programs on the author's machine.
 const LOCAL: &str = "config.kubernetes.io/local-config";
@@ -122,7 +122,7 @@ fn copy_texts(metadata: &Map, field: &str) {
 /// The fields of a kustomization that change the objects it has, in the order of kustomize.
 fn transform(parts: &Parts<'_>, mut resources: Vec<Resource>) -> Result<Vec<Resource>, NotBuilt> {
     let kustomization = parts.kustomization;
-    let text = |key| text_field(kustomization, key).filter(|text| !text.is_empty());
+    let text = |key| nonempty_field(kustomization, key);
     let patches = Patches::read(parts.folder, kustomization)?;
     let images = Image::all(kustomization)?;
     patches.apply_first(&mut resources)?;

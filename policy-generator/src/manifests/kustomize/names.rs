@@ -36,10 +36,10 @@ pub(super) fn rename(resource: &mut Resource, prefix: &str, suffix: &str) {
 
 /// Writes the new names of objects where others name them.
 pub(super) fn fix_references(resources: &[Resource]) -> Result<(), Error> {
-    let candidates = Candidates::of(resources);
+    let candidates = Candidates::new(resources);
     for resource in resources {
         check_subjects(resource)?;
-        let referrer = Referrer::of(resource, &candidates);
+        let referrer = Referrer::new(resource, &candidates);
         for target in &TARGETS {
             for path in target.paths(&referrer.kind) {
                 let reference = Reference {
@@ -101,7 +101,7 @@ struct Candidates<'a> {
 }
 
 impl<'a> Candidates<'a> {
-    fn of(resources: &'a [Resource]) -> Self {
+    fn new(resources: &'a [Resource]) -> Self {
         let mut all = Vec::with_capacity(resources.len());
         let mut by_name: HashMap<&str, Vec<usize>> = HashMap::new();
         for (position, resource) in resources.iter().enumerate() {
@@ -135,7 +135,7 @@ struct Referrer<'a> {
 }
 
 impl<'a> Referrer<'a> {
-    fn of(resource: &'a Resource, candidates: &'a Candidates<'a>) -> Self {
+    fn new(resource: &'a Resource, candidates: &'a Candidates<'a>) -> Self {
         let kind = TypeMeta::of(&resource.object);
         Self {
             resource,

@@ -6,7 +6,7 @@ use reeve_go_compat::value::Map;
 use super::loading::Folder;
 use crate::error::Error;
 use crate::messages;
-use crate::values::{text_field, texts_field};
+use crate::values::{nonempty_field, texts_field};
 
 /// An entry.
 pub(super) struct Pair {
@@ -17,7 +17,7 @@ pub(super) struct Pair {
 /// All entries of a generator, in the order of kustomize.
 pub(super) fn pairs(folder: &Folder<'_>, generator: &Map) -> Result<Vec<Pair>, Error> {
     let mut pairs = Vec::new();
-    let env = text_field(generator, "env").filter(|env| !env.is_empty());
+    let env = nonempty_field(generator, "env");
     let envs: Vec<String> = texts_field(generator, "envs").chain(env).collect();
     for name in &envs {
         let words = |error: Error| error.within(messages::in_envs(&envs.join(" ")));

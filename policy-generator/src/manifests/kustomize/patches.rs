@@ -15,7 +15,7 @@ use super::{copy_texts, lists, objects_of};
 use crate::error::Error;
 use crate::merge::{Allowed, Id, Resource, Schema, merge_into, position_of, typed};
 use crate::messages;
-use crate::values::{map_field, maps_field, set, text_field, texts_field};
+use crate::values::{is_set, map_field, maps_field, nonempty_field, set, texts_field};
 
 /// The patches of a kustomization.
 pub(super) struct Patches {
@@ -64,15 +64,7 @@ impl Patches {
         for patch in &self.merges {
             let id = Id::of(patch);
             let position = position_of(resources, &id)?;
-            let allowed = Allowed::default();
-            self.merge_copy(
-                resources,
-                position,
-                MergePatch {
-                    object: patch,
-                    allowed,
-                },
-            )?;
+            self.merge_copy(resources, position, patch, Allowed::default())?;
         }
         self.entries
             .iter()
@@ -85,55 +77,42 @@ impl Patches {
             .iter()
             .try_for_each(|patch| patch.apply(resources, self))
     }
-}
 
-impl Patches {
     /// Merges a copy of a patch into an object. kustomize copies labels and annotations as texts, and none not at all.
     fn merge_copy(
         &self,
         resources: &mut Vec<Resource>,
         position: usize,
-        patch: MergePatch<'_>,
+        patch: &Map,
+        allowed: Allowed,
     ) -> Result<(), Error> {
-        let object = patch.object.deep_copy();
-        if let Some(metadata) = map_field(&object, "metadata") {
+        let patch = patch.deep_copy();
+        if let Some(metadata) = map_field(&patch, "metadata") {
             copy_texts(&metadata, "labels");
             copy_texts(&metadata, "annotations");
         }
-        let object = &object;
-        self.merge(resources, position, MergePatch { object, ..patch })
+        self.merge(resources, position, &patch, allowed)
     }
 
-    /// Merges a patch into an object, which is gone if nothing is left of it.
+    /// Merges a patch into an object, which is gone if nothing is left of it. The object keeps parts of the patch.
     fn merge(
         &self,
         resources: &mut Vec<Resource>,
         position: usize,
-        patch: MergePatch<'_>,
+        patch: &Map,
+        allowed: Allowed,
     ) -> Result<(), Error> {
         let resource = resources.remove(position);
-        if let Some(merged) = merge_into(
-            resource,
-            &patch.object.deep_copy(),
-            patch.allowed,
-            &self.schema,
-        )? {
+        if let Some(merged) = merge_into(resource, patch, allowed, &self.schema)? {
             resources.insert(position, merged);
         }
         Ok(())
     }
 }
 
-/// A strategic merge patch, and what it may change.
-#[derive(Clone, Copy)]
-struct MergePatch<'a> {
-    object: &'a Map,
-    allowed: Allowed,
-}
-
 impl Patch {
     fn read(folder: &Folder<'_>, entry: &Map) -> Result<Self, Error> {
-        let text = |key| text_field(entry, key).filter(|text| !text.is_empty());
+        let text = |key| nonempty_field(entry, key);
         let (text, shown) = match (text("patch"), text("path")) {
             (Some(text), None) => {
                 let text = text.trim().to_owned();
@@ -165,17 +144,12 @@ impl Patch {
             (Ok(_), Ok(_)) => return Err(Error::new(messages::patch_of_both_kinds(&shown))),
         };
         let options = map_field(entry, "options").unwrap_or_else(Map::dict);
-        let is_set = |key| {
-            options
-                .get_str(key)
-                .is_some_and(|value: Value| value.truth())
-        };
         Ok(Self {
             shown,
             target: map_field(entry, "target").as_ref().map(Target::read),
             allowed: Allowed {
-                name: is_set("allowNameChange"),
-                kind: is_set("allowKindChange"),
+                name: is_set(&options, "allowNameChange"),
+                kind: is_set(&options, "allowKindChange"),
             },
             change,
         })
@@ -211,7 +185,7 @@ impl Patch {
                 let words =
                     |error| Error::new(messages::no_resource_for_patch(&id.to_string(), &error));
                 let position = position_of(resources, &id).map_err(words)?;
-                patches.merge(resources, position, MergePatch { object, allowed })?;
+                patches.merge(resources, position, &object.deep_copy(), allowed)?;
             }
             return Ok(());
         };
@@ -220,7 +194,7 @@ impl Patch {
             [object] => {
                 // From behind, as a patch may delete what it is for.
                 for position in target.select(resources)?.into_iter().rev() {
-                    patches.merge_copy(resources, position, MergePatch { object, allowed })?;
+                    patches.merge_copy(resources, position, object, allowed)?;
                 }
                 Ok(())
             }
@@ -282,8 +256,8 @@ fn operations_of(folder: &Folder<'_>, entry: &Map) -> Result<Patch, Error> {
     }
     let read = || {
         let target = map_field(entry, "target").unwrap_or_else(Map::dict);
-        let text = |key| text_field(entry, key).filter(|text| !text.is_empty());
-        if text_field(&target, "name").is_none_or(|name| name.is_empty()) {
+        let text = |key| nonempty_field(entry, key);
+        if nonempty_field(&target, "name").is_none() {
             return Err(Error::new(messages::NO_TARGET_NAME));
         }
         let text = match (text("patch"), text("path")) {

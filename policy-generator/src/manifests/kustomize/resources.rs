@@ -74,10 +74,7 @@ impl Builder {
         name: &str,
         before: &[Resource],
     ) -> Result<Vec<Resource>, NotBuilt> {
-        let is_remote = name.contains("://") || name.contains("github.com");
-        if is_remote && !folder.root.join(name).exists() {
-            return Err(NotBuilt::Beyond(format!("resources: {name}")));
-        }
+        check_local(folder, "resources", name)?;
         // kustomize tries each entry as a file and then as a directory, and says both.
         let at = folder.locate(name).map_err(|error| {
             let as_file = messages::not_accumulated_file(name, &error);
@@ -144,10 +141,7 @@ impl Builder {
         name: &str,
         resources: Vec<Resource>,
     ) -> Result<Vec<Resource>, NotBuilt> {
-        let is_remote = name.contains("://") || name.contains("github.com");
-        if is_remote && !folder.root.join(name).exists() {
-            return Err(NotBuilt::Beyond(format!("components: {name}")));
-        }
+        check_local(folder, "components", name)?;
         let not_loaded = |error: Error| Error::new(messages::unloaded_component(&quoted(&error)));
         let at = folder.root.join(name);
         let at = match folder.locate(name) {
@@ -190,6 +184,15 @@ fn target(folder: &Folder<'_>) -> Result<(Map, String), NotBuilt> {
         Ok(kustomization) => Ok((kustomization, shown)),
         Err(error) => Err(error.map(|error| Error::new(messages::no_target(&shown, &error)))),
     }
+}
+
+/// An entry that is at a remote place is not built in.
+fn check_local(folder: &Folder<'_>, field: &str, name: &str) -> Result<(), NotBuilt> {
+    let is_remote = name.contains("://") || name.contains("github.com");
+    if is_remote && !folder.root.join(name).exists() {
+        return Err(NotBuilt::Beyond(format!("{field}: {name}")));
+    }
+    Ok(())
 }
 
 /// An error within another one. Quotes in quotes double what escapes them with each component in a component.

@@ -11,14 +11,21 @@ use crate::error::Error;
 use crate::merge::{Id, Resource};
 use crate::messages;
 use crate::type_meta::TypeMeta;
-use crate::values::{map_field, text_field, text_of};
+use crate::values::{map_field, nonempty_field, text_field, text_of};
 
 /// The `target` of a patch.
 pub(super) struct Target {
     shown: String,
     patterns: Result<Patterns, String>,
-    labels: String,
-    annotations: String,
+    labels: Metadata,
+    annotations: Metadata,
+}
+
+/// A selector on labels or annotations. What is wrong with it counts only for an object that fits the patterns.
+struct Metadata {
+    field: &'static str,
+    /// One without text selects all.
+    selector: Option<Result<Selector, String>>,
 }
 
 /// The patterns on what an object is. One without text fits all.
@@ -49,8 +56,8 @@ impl Target {
         Self {
             shown: format!("{id}:a={annotations}:l={labels}"),
             patterns: Patterns::read(target),
-            labels,
-            annotations,
+            labels: Metadata::read("labels", &labels),
+            annotations: Metadata::read("annotations", &annotations),
         }
     }
 
@@ -69,39 +76,46 @@ impl Target {
     }
 
     fn has_labels(&self, resource: &Resource) -> Result<bool, String> {
-        let metadata = map_field(&resource.object, "metadata");
-        for (selector, field) in [(&self.labels, "labels"), (&self.annotations, "annotations")] {
-            if selector.is_empty() {
-                continue;
-            }
-            // kustomize has a copy of the API machinery's parser, which lists the operators in other words.
-            let in_words =
-                |error: String| error.replace(messages::OPERATORS, messages::KUSTOMIZE_OPERATORS);
-            let selector = Selector::parse(selector).map_err(in_words)?;
-            let own = metadata
-                .as_ref()
-                .and_then(|metadata| map_field(metadata, field));
-            let texts: Vec<(String, String)> = own
-                .iter()
-                .flat_map(Map::entries)
-                .map(|(key, value)| (text_of(&key.to_value()), text_of(&value)))
-                .collect();
-            let value = |key: &str| {
-                let found = texts.iter().find(|(own, _)| own == key);
-                found.map(|(_, value)| value.as_str())
-            };
-            if !selector.matches(value) {
-                return Ok(false);
-            }
+        Ok(self.labels.selects(resource)? && self.annotations.selects(resource)?)
+    }
+}
+
+impl Metadata {
+    fn read(field: &'static str, selector: &str) -> Self {
+        // kustomize has a copy of the API machinery's parser, which lists the operators in other words.
+        let in_words =
+            |error: String| error.replace(messages::OPERATORS, messages::KUSTOMIZE_OPERATORS);
+        let is_there = !selector.is_empty();
+        Self {
+            field,
+            selector: is_there.then(|| Selector::parse(selector).map_err(in_words)),
         }
-        Ok(true)
+    }
+
+    fn selects(&self, resource: &Resource) -> Result<bool, String> {
+        let Some(selector) = &self.selector else {
+            return Ok(true);
+        };
+        let selector = selector.as_ref().map_err(String::clone)?;
+        let metadata = map_field(&resource.object, "metadata");
+        let own = metadata.and_then(|metadata| map_field(&metadata, self.field));
+        let texts: Vec<(String, String)> = own
+            .iter()
+            .flat_map(Map::entries)
+            .map(|(key, value)| (text_of(&key.to_value()), text_of(&value)))
+            .collect();
+        let value = |key: &str| {
+            let found = texts.iter().find(|(own, _)| own == key);
+            found.map(|(_, value)| value.as_str())
+        };
+        Ok(selector.matches(value))
     }
 }
 
 impl Patterns {
     fn read(target: &Map) -> Result<Self, String> {
         let pattern = |key| -> Result<Option<Rc<Regexp>>, String> {
-            let Some(text) = text_field(target, key).filter(|text| !text.is_empty()) else {
+            let Some(text) = nonempty_field(target, key) else {
                 return Ok(None);
             };
             let anchored = format!("^(?:{text})$");
