@@ -266,10 +266,10 @@ pub fn no_owner(installation: &Installation) -> String {
     )
 }
 
-/// A role or binding on the hub was created or updated.
 /// A role or binding that no agent needs any more was deleted.
 pub const REVOKED: &str = "deleted what the agents of a removed add-on shared";
 
+/// A role or binding on the hub was created or updated.
 pub fn rbac_event(
     kind: &str,
     name: &str,

@@ -56,26 +56,23 @@ pub enum DefinitionError {
     /// The status could not be written.
     #[error(transparent)]
     Status(#[from] kube::Error),
-    /// What the agents shared could not be deleted.
+    /// The rights that agents share could not be deleted.
     #[error(transparent)]
     Grant(#[from] GrantError),
 }
 
-/// Publishes the hashes of the configurations that an add-on's definition names. Of an add-on that is gone from the hub and all
-/// clusters, deletes what its agents shared.
+/// Publishes the hashes of the configurations that an add-on's definition names. When an add-on is gone from the hub and all clusters,
+/// deletes the rights that its agents share.
 pub async fn reconcile(
     caches: Caches,
     grants: Grants,
     addon: Addon,
 ) -> Result<Action, DefinitionError> {
-    if caches.is_retired(addon) {
+    let key = ObjectKey::new("", addon.name());
+    let Some(definition) = caches.definitions.get_valid(&key) else {
         grants
             .revoke_shared(addon, || caches.is_retired(addon))
             .await?;
-        return Ok(Action::AwaitChange);
-    }
-    let key = ObjectKey::new("", addon.name());
-    let Some(definition) = caches.definitions.get_valid(&key) else {
         return Ok(Action::AwaitChange);
     };
     let Some(status) = &definition.status else {

@@ -37,6 +37,16 @@ pub struct GrantError {
     source: Box<kube::Error>,
 }
 
+impl GrantError {
+    fn new<K: Right>(name: &str, source: kube::Error) -> Self {
+        Self {
+            kind: K::KIND_NAME,
+            name: name.to_owned(),
+            source: Box::new(source),
+        }
+    }
+}
+
 /// Grants access, and remembers the grants; clones share them.
 #[derive(Clone)]
 pub struct Grants {
@@ -80,8 +90,8 @@ impl Grants {
         registered: Option<&Subject>,
     ) -> Result<(), GrantError> {
         let addon = installation.addon;
-        // What the agents of all clusters share has no owner: when the ClusterManagementAddOn is deleted, the garbage collector
-        // would take the rights of agents that still clean up. `revoke_shared` deletes it.
+        // A right that the agents of all clusters share has no owner: when the ClusterManagementAddOn is deleted, the garbage collector
+        // would delete the rights of agents that still clean up. `revoke_shared` deletes it.
         let role = rights::role(addon);
         let metadata = |namespace: Option<&str>, owner: Option<OwnerReference>| ObjectMeta {
             name: Some(rights::role_name(addon).to_owned()),
@@ -113,8 +123,8 @@ impl Grants {
         self.apply(bindings, binding).await
     }
 
-    /// Deletes what the agents of all clusters share, once there is no agent. What somebody has changed stays. `is_retired` is asked
-    /// again while nothing is granted.
+    /// Deletes the rights that the agents of all clusters share when `is_retired`, which is asked while no right is granted. An
+    /// object that differs from the one that the controller writes stays.
     pub async fn revoke_shared(
         &self,
         addon: Addon,
@@ -144,11 +154,7 @@ impl Grants {
         name: &str,
         is_ours: impl Fn(&K) -> bool,
     ) -> Result<(), GrantError> {
-        let failed = |source: kube::Error| GrantError {
-            kind: K::KIND_NAME,
-            name: name.to_owned(),
-            source: Box::new(source),
-        };
+        let failed = |source| GrantError::new::<K>(name, source);
         let found = not_found_as_none(api.get(name).await).map_err(failed)?;
         if let Some(found) = found.filter(is_ours) {
             let params = DeleteParams {
@@ -185,11 +191,7 @@ impl Grants {
         {
             return Ok(());
         }
-        let failed = |source: kube::Error| GrantError {
-            kind: K::KIND_NAME,
-            name: key.to_string(),
-            source: Box::new(source),
-        };
+        let failed = |source| GrantError::new::<K>(&key.to_string(), source);
         let found = not_found_as_none(api.get(&key.name).await).map_err(failed)?;
         match found {
             None => match api.create(&PostParams::default(), &desired).await {

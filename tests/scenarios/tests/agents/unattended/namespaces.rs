@@ -87,7 +87,7 @@ pub(crate) async fn namespaces(hub: Arc<Hub>) -> Result<()> {
     Ok(())
 }
 
-/// A cluster that is deleted takes its add-ons with it: nobody is left to clean up.
+/// The add-ons of a deleted cluster are released: no agent is left to clean up.
 pub(crate) async fn cluster_deleted(hub: Arc<Hub>) -> Result<()> {
     const CLUSTER_NAME: &str = "leaving";
     hub.join(CLUSTER_NAME).await?;
