@@ -9,7 +9,7 @@ use reeve_runtime::CancellationToken;
 
 use crate::hub::HubArgs;
 use crate::output;
-use crate::usage::EXIT_FAILURE;
+use crate::usage::until_stopped;
 
 /// Which hub is examined.
 #[derive(clap::Args, Clone, Debug)]
@@ -39,10 +39,7 @@ pub(crate) struct Args {
 
 pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode> {
     reeve_runtime::logging::start_nowhere();
-    tokio::select! {
-        () = stop.cancelled() => Ok(ExitCode::from(EXIT_FAILURE)),
-        code = args.examine() => code,
-    }
+    until_stopped(&stop, args.examine()).await
 }
 
 impl Args {

@@ -15,7 +15,7 @@ use crate::fleet_args::FleetArgs;
 use crate::hub::HubArgs;
 use crate::inputs::{self, InputArgs};
 use crate::output;
-use crate::usage::{EXIT_FAILURE, usage};
+use crate::usage::{until_stopped, usage};
 
 /// What is explained.
 #[derive(Clone, Debug, Subcommand)]
@@ -88,10 +88,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
         Args::Placement(explained) => (explained.clone(), Question::Placement(explained.name)),
         Args::Template(explained) => (explained.clone(), Question::Template(explained.name)),
     };
-    tokio::select! {
-        () = stop.cancelled() => Ok(ExitCode::from(EXIT_FAILURE)),
-        code = explained.explain(question, &stop) => code,
-    }
+    until_stopped(&stop, explained.explain(question, &stop)).await
 }
 
 impl Explained {

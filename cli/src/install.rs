@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::hub::HubArgs;
 use crate::output;
-use crate::usage::{EXIT_FAILURE, EXIT_FINDINGS, EXIT_TIME};
+use crate::usage::{EXIT_FINDINGS, EXIT_TIME, until_stopped};
 
 /// What `--dry-run` may be.
 #[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,10 +89,7 @@ pub(crate) struct UninstallArgs {
 
 pub(crate) async fn run(args: InstallArgs, stop: CancellationToken) -> Result<ExitCode> {
     reeve_runtime::logging::start_nowhere();
-    tokio::select! {
-        () = stop.cancelled() => Ok(ExitCode::from(EXIT_FAILURE)),
-        code = args.run() => code,
-    }
+    until_stopped(&stop, args.run()).await
 }
 
 pub(crate) async fn run_uninstall(
@@ -100,10 +97,7 @@ pub(crate) async fn run_uninstall(
     stop: CancellationToken,
 ) -> Result<ExitCode> {
     reeve_runtime::logging::start_nowhere();
-    tokio::select! {
-        () = stop.cancelled() => Ok(ExitCode::from(EXIT_FAILURE)),
-        code = args.run() => code,
-    }
+    until_stopped(&stop, args.run()).await
 }
 
 impl InstallArgs {

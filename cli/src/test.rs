@@ -12,7 +12,7 @@ use reeve_suites::{Evaluation, RunOptions, Suites, evaluate, find, run_all};
 use crate::fleet_args::FleetArgs;
 use crate::inputs::{self, InputArgs, Objects};
 use crate::up::changes;
-use crate::usage::{EXIT_FAILURE, usage};
+use crate::usage::{until_stopped, usage};
 use crate::{messages, output};
 
 /// The interval between two looks at the files of `--watch`.
@@ -69,10 +69,7 @@ pub(crate) async fn run(args: Args, stop: CancellationToken) -> Result<ExitCode>
     // What a controller logs about a policy is among its reasons.
     reeve_runtime::logging::start_nowhere();
     if !args.watch {
-        return tokio::select! {
-            () = stop.cancelled() => Ok(ExitCode::from(EXIT_FAILURE)),
-            code = args.once(&stop) => code,
-        };
+        return until_stopped(&stop, args.once(&stop)).await;
     }
     loop {
         let watched = args.watched();

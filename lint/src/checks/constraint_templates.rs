@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use crate::file::join;
 use crate::finding::Finding;
 use crate::items::Item;
 use crate::messages;
@@ -65,7 +66,7 @@ pub(crate) fn check(item: &Item<'_>) -> Vec<Finding> {
             continue;
         };
         for (name, member) in members {
-            let at = format!("{path}/{}", escaped(name));
+            let at = join(&path, name);
             if is_unknown(name) {
                 let message = messages::unread_keyword(&item.described(), name);
                 findings.push(item.finding(&at, "RVL211", message));
@@ -81,8 +82,7 @@ pub(crate) fn check(item: &Item<'_>) -> Vec<Finding> {
                 }
                 ("properties" | "patternProperties", Value::Object(all)) => {
                     let inner = all.iter();
-                    pending
-                        .extend(inner.map(|(name, one)| (format!("{at}/{}", escaped(name)), one)));
+                    pending.extend(inner.map(|(name, one)| (join(&at, name), one)));
                 }
                 ("allOf" | "anyOf" | "oneOf", Value::Array(all)) => {
                     let inner = all.iter().enumerate();
@@ -97,9 +97,4 @@ pub(crate) fn check(item: &Item<'_>) -> Vec<Finding> {
 
 fn is_unknown(name: &str) -> bool {
     !KEYWORDS.contains(&name) && !name.starts_with("x-") && !name.contains("{{")
-}
-
-/// A name as a part of a JSON pointer.
-fn escaped(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
