@@ -7,12 +7,13 @@ use reeve_runtime::definitions::{self, Crd, Definition};
 use reeve_runtime::dependencies::{DependencyWatches, ObjectForm};
 use reeve_runtime::discovery::Discovery;
 use reeve_runtime::supervisor::Supervisor;
-use reeve_runtime::watch::{Change, Store, Watch};
+use reeve_runtime::watch::{Cached, Change, Store, Watch};
 
 use crate::cluster::{Cluster, Connection, RequiredClusters};
 use crate::compliance_events::{ComplianceEvents, FIELD_SELECTOR, PolicyEvent};
 use crate::gatekeeper::{self, Integration};
 use crate::kinds::Kinds;
+use crate::pending_policies::PendingPolicies;
 use crate::queues::Queues;
 use crate::replica::Replica;
 use crate::uninstalling::Uninstalling;
@@ -41,6 +42,8 @@ pub struct Caches {
     pub kinds: Kinds,
     /// Reads of single objects on the managed cluster.
     pub objects: DependencyWatches<Reader>,
+    /// The policies whose pending templates have a reason that other policies are part of.
+    pub pending: PendingPolicies,
     /// Whether the add-on is being removed.
     pub uninstalling: Uninstalling,
     events: Store<Option<PolicyEvent>>,
@@ -86,6 +89,7 @@ impl Caches {
             reports: ComplianceEvents::default(),
             kinds,
             objects,
+            pending: PendingPolicies::default(),
             uninstalling: Uninstalling::default(),
             events: events.store(),
             crds: crds.store(),
@@ -182,6 +186,14 @@ fn uses_group(policy: &Replica, group: &str) -> bool {
         })
 }
 
+/// Whether a change of a policy adds, changes or removes templates or dependencies.
+fn changes_dependency_graph(change: &Change<Replica>) -> bool {
+    let (Some(Cached::Valid(old)), Some(Cached::Valid(new))) = (&change.old, &change.new) else {
+        return true;
+    };
+    (&old.metadata.uid, old.metadata.generation) != (&new.metadata.uid, new.metadata.generation)
+}
+
 impl Watches {
     /// Starts all watches. Their events update `caches` and enqueue policies. `affects_template_objects` returns whether a change
     /// of a policy enqueues it for template sync.
@@ -193,11 +205,16 @@ impl Watches {
         tasks: &mut Supervisor,
     ) {
         let stop = tasks.stop();
-        let managed_queues = queues.clone();
+        let (managed_queues, pending) = (queues.clone(), caches.pending.clone());
         let work = self.managed.run(stop.clone(), move |change| {
             managed_queues.policy_changed(&change.key.name);
             if gatekeeper::affects_constraints(&change) {
                 managed_queues.constraints_changed(&change.key.name);
+            }
+            if changes_dependency_graph(&change) {
+                for policy in pending.take() {
+                    managed_queues.templates.add(policy);
+                }
             }
             if affects_template_objects(&change) {
                 managed_queues.templates.add(change.key.name);

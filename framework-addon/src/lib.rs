@@ -28,6 +28,7 @@ mod kinds;
 mod manager;
 mod messages;
 mod metrics;
+mod pending_policies;
 mod policy_spec_sync;
 mod policy_status_sync;
 mod policy_template_sync;

@@ -114,6 +114,7 @@ impl TemplateSync {
     /// What no change of a dependency can mend: a loop, and a policy or template that is neither on the cluster nor in one of its
     /// policies. Objects of other groups are made by others, at any time.
     fn why_pending(&self, work: TemplateWork<'_>, absent: &[Dependent]) -> String {
+        self.caches.pending.add(work.policy.name());
         let graph = self.caches.managed.dependency_graph();
         let unknown = absent.iter();
         let unknown = unknown.filter(|one| one.group == GROUP && !graph.has(one));

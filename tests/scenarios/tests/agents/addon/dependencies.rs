@@ -88,6 +88,41 @@ pub(crate) async fn waits(world: Arc<Agents>, mode: Mode) -> Result<()> {
     pending(&policy, name, &text).await
 }
 
+/// A policy that brings the dependency comes later: it waits itself, so that no object changes.
+pub(crate) async fn policy_of_the_dependency_comes_later(
+    world: Arc<Agents>,
+    mode: Mode,
+) -> Result<()> {
+    let (name, wanted) = ("case-c12-first", "case-c12-second");
+    let policy = world.place(mode)?.policy(name);
+    let first = spec(
+        &[on(wanted, "Compliant")],
+        &[(configuration(name, "inform"), &[])],
+    );
+    policy.apply_spec(&first).await?;
+    let text = format!(
+        "Dependencies were not satisfied: 1 is still pending (ConfigurationPolicy {wanted})"
+    );
+    let absent = format!("{text}; ConfigurationPolicy {wanted} is not on the cluster");
+    pending(&policy, name, &absent).await?;
+    let later = policy.place().policy(wanted);
+    let second = spec(
+        &[on(name, "Compliant")],
+        &[(configuration(wanted, "inform"), &[])],
+    );
+    later.apply_spec(&second).await?;
+    let a_loop = format!(
+        "Pending; {text}; the dependencies are a loop: ConfigurationPolicy {name} -> \
+         ConfigurationPolicy {wanted} -> ConfigurationPolicy {name}"
+    );
+    policy
+        .until("the loop is named", |reported| {
+            reported.newest(name) == a_loop
+        })
+        .await?;
+    Ok(())
+}
+
 pub(crate) async fn ignored(world: Arc<Agents>, mode: Mode) -> Result<()> {
     let (name, wanted) = ("case-c12-ignored", "case-c12-ignored-wanted");
     let policy = world.place(mode)?.policy(name);

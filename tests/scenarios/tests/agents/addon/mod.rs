@@ -114,6 +114,7 @@ fn templating() -> Vec<Scenario<Agents>> {
         fwk_34_long_texts_are_reported: errors::long_texts,
         fwk_34_different_texts_are_different_events: errors::not_folded,
         fwk_94_templates_wait_for_dependencies: dependencies::waits,
+        fwk_97_later_policies_change_the_reason: dependencies::policy_of_the_dependency_comes_later,
         fwk_94_pending_can_be_ignored: dependencies::ignored,
         fwk_94_an_unknown_group_is_waited_for: dependencies::unknown_group,
         fwk_94_dependencies_of_both_levels: dependencies::both_levels,
