@@ -352,7 +352,7 @@ async fn deep_body_does_not_end_the_process() -> AdmissionOutcome {
                 );
                 let took = begun.elapsed();
                 assert!(
-                    took < Duration::from_secs(30),
+                    took < Duration::from_mins(5),
                     "{method} {path} {of} {depth}: {took:?}"
                 );
             }
@@ -444,7 +444,7 @@ async fn deep_object_is_restored() -> AdmissionOutcome {
             break client;
         }
         assert!(
-            begun.elapsed() < Duration::from_secs(20),
+            begun.elapsed() < Duration::from_mins(5),
             "the folder is held"
         );
         tokio::time::sleep(Duration::from_millis(10)).await;
@@ -541,7 +541,7 @@ async fn gone(client: &Client) -> AdmissionOutcome {
         != StatusCode::NOT_FOUND
     {
         assert!(
-            begun.elapsed() < Duration::from_secs(20),
+            begun.elapsed() < Duration::from_mins(5),
             "{path} is still there"
         );
         tokio::time::sleep(Duration::from_millis(10)).await;

@@ -12,7 +12,7 @@ use reeve_apiserver::{Fault, FaultMatch, Identity, Options, Server};
 use serde_json::json;
 
 /// How long may be waited for what has to happen.
-const DEADLINE: Duration = Duration::from_secs(20);
+const DEADLINE: Duration = Duration::from_mins(5);
 
 fn start() -> (Server, Api<ConfigMap>) {
     let server = Server::start(Options::default()).unwrap();

@@ -19,7 +19,7 @@ use tokio_rustls::client::TlsStream;
 
 const SHORT: Duration = Duration::from_millis(300);
 /// More than anything takes.
-const LONG: Duration = Duration::from_mins(1);
+const LONG: Duration = Duration::from_mins(5);
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 
 struct World {

@@ -14,7 +14,7 @@ type AdmissionOutcome<T = ()> = Result<T, Box<dyn std::error::Error>>;
 
 const MAPS: &str = "/api/v1/namespaces/default/configmaps";
 /// How long something may take that needs no time.
-const SOON: Duration = Duration::from_secs(20);
+const SOON: Duration = Duration::from_mins(5);
 
 fn client() -> Client {
     let server = Server::start(Options::default()).unwrap();

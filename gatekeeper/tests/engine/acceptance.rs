@@ -367,7 +367,7 @@ fn gk_122_long_evaluation_is_stopped_and_others_are_not_affected() {
         .unwrap();
     let begin = Instant::now();
     let violations = review(&client, pod("p"));
-    assert!(begin.elapsed() < Duration::from_mins(1));
+    assert!(begin.elapsed() < Duration::from_mins(5));
     assert_eq!(
         messages(&violations),
         [

@@ -12,8 +12,6 @@ use crate::hub_guarantees::{Propagator, V1, hub, plane};
 const CLUSTERS: usize = 12;
 /// Fewer than there are greedy replicas.
 const WORKERS: &str = "--replicated-policy-max-concurrency=4";
-/// Behind the greedy replicas an edit takes as long as all of them: half a minute and more.
-const LIMIT: Duration = Duration::from_secs(10);
 
 /// An edit reaches all clusters soon although another policy makes one key after the other.
 pub(crate) async fn greedy_policy_delays_no_other() -> Result<()> {
@@ -49,16 +47,29 @@ async fn play(plane: &Plane) -> Result<()> {
         .await?;
     tokio::time::sleep(Duration::from_secs(1)).await;
     let beside = edit(&honest, &clusters, "2").await?;
-    println!("an edit takes {alone:?} alone, {beside:?} beside a greedy policy");
-    ensure!(beside < LIMIT, "the edit took {beside:?}, alone {alone:?}");
-    within("a greedy replica has its limit as an error", || async {
-        let replicas = site.list(V1, "Policy", None).await?;
-        let mut errors = replicas.iter().flat_map(errors).flatten();
-        let is_limit = errors.any(|text| text.contains("the template exceeded the limit"));
-        ensure!(is_limit, "no replica has");
-        Ok(())
-    })
+    let ended = greedy_replicas(&site).await?;
+    println!(
+        "an edit takes {alone:?} alone, {beside:?} beside a greedy policy: {ended} of {CLUSTERS} replicas of that ended meanwhile"
+    );
+    // Behind the greedy replicas the edit comes after most of them, on machines of any speed.
+    ensure!(ended < CLUSTERS / 2, "{ended} greedy replicas ended first");
+    within(
+        "the greedy replicas have their limit as an error",
+        || async {
+            let ended = greedy_replicas(&site).await?;
+            ensure!(ended == CLUSTERS, "{ended} of {CLUSTERS} have");
+            Ok(())
+        },
+    )
     .await
+}
+
+/// How many replicas have ended at the limit of a template.
+async fn greedy_replicas(site: &Site<'_>) -> Result<usize> {
+    let replicas = site.list(V1, "Policy", None).await?;
+    let is_limit = |text: String| text.contains("the template exceeded the limit");
+    let has_ended = |replica: &&Object| errors(replica).into_iter().flatten().any(is_limit);
+    Ok(replicas.iter().filter(has_ended).count())
 }
 
 fn spec(name: &str, action: &str) -> Value {
