@@ -11,6 +11,7 @@ use std::time::Instant;
 use anyhow::{Context as _, Result, anyhow};
 
 use super::Failures;
+use super::processor::Processors;
 use super::timings::{Row, Timings};
 use super::usage;
 
@@ -22,10 +23,10 @@ pub(super) struct Job {
     pub command: Command,
 }
 
-/// The programs of a lane run first to last, a few of them at once.
+/// The programs of a lane run first to last, a few of them at once: one always, and others beside it while processors are idle.
 pub(super) struct Lane {
     pub name: &'static str,
-    /// How many run at once. With those of the other lanes they fill two cores: most wait more than they compute.
+    /// How many run at once at most. With those of the other lanes they fill two cores: most wait more than they compute.
     pub at_once: usize,
     pub jobs: VecDeque<Job>,
 }
@@ -65,16 +66,22 @@ pub(super) fn run(
         .into_iter()
         .map(|lane| (lane.name, lane.at_once, Mutex::new(lane.jobs)))
         .collect();
+    let processors = Processors::default();
     std::thread::scope(|scope| {
         let mut workers = Vec::new();
         for (own, (_, at_once, _)) in lanes.iter().enumerate() {
-            for _ in 0..*at_once {
-                let (lanes, finished) = (&lanes, &finished);
+            for number in 0..*at_once {
+                let (lanes, finished, processors) = (&lanes, &finished, &processors);
                 workers.push(scope.spawn(move || -> Result<()> {
                     // A worker whose lane is empty helps the others.
                     for offset in 0..lanes.len() {
                         let (name, _, jobs) = &lanes[(own + offset) % lanes.len()];
-                        while let Some(job) = next(jobs) {
+                        let has_jobs = || !lock(jobs).is_empty();
+                        while has_jobs() {
+                            if number > 0 {
+                                processors.wait_until_idle(has_jobs);
+                            }
+                            let Some(job) = next(jobs) else { break };
                             run_job(job, name, logs, finished)?;
                         }
                     }

@@ -4,6 +4,7 @@ mod failures;
 mod flakes;
 mod go_build;
 mod jobs;
+mod processor;
 mod programs;
 mod scenarios;
 mod selection;
