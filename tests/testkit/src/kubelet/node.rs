@@ -42,7 +42,11 @@ pub(super) async fn register(objects: &Objects, options: &KubeletOptions) -> Res
         .apply(&node.to_string())
         .await
         .context("registering the node")?;
-    beat(objects, options).await
+    // The namespace of leases may come later than the API server.
+    crate::eventually("the node's lease is there", crate::SOON, || {
+        beat(objects, options)
+    })
+    .await
 }
 
 /// Keeps the node alive until it is dropped.
@@ -50,7 +54,7 @@ pub(super) async fn keep_alive(objects: Objects, options: KubeletOptions) {
     loop {
         tokio::time::sleep(HEARTBEAT).await;
         // One beat may fail: the API server may be stopped by the test.
-        let _ = beat(&objects, &options).await;
+        let _ = tokio::time::timeout(HEARTBEAT, beat(&objects, &options)).await;
     }
 }
 
@@ -63,9 +67,6 @@ async fn beat(objects: &Objects, options: &KubeletOptions) -> Result<()> {
             "renewTime": Timestamp::now().strftime("%Y-%m-%dT%H:%M:%S%.6fZ").to_string(),
         },
     });
-    crate::eventually("the node's lease is renewed", HEARTBEAT, || async {
-        objects.apply(&lease.to_string()).await
-    })
-    .await?;
+    objects.apply(&lease.to_string()).await?;
     Ok(())
 }
