@@ -81,7 +81,10 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     // The control plane is ready when the test programs are: the longest suites need it.
     let go = is_whole.then(|| GoBuild::start(&folder)).transpose()?;
     if is_whole {
-        let check = run::cargo_command(&["xtask", "check"]);
+        let mut check = run::cargo_command(&["xtask", "check"]);
+        if programs::build_lints() {
+            check.arg("--without-clippy");
+        }
         run_first("cargo xtask check", check, &mut timings)?;
     }
     let built = Built::new(&mut timings)?;

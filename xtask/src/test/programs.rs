@@ -1,6 +1,7 @@
 //! The test programs of the workspace, built at once: building some of them alone would give their dependencies other
 //! features, and build much of the workspace again.
 
+use std::env;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -19,6 +20,25 @@ const BUILD: [&str; 4] = [
     "--no-run",
     "--message-format=json-render-diagnostics",
 ];
+
+/// [`BUILD`] and all programs without tests, which are linted too.
+const BUILD_ALL: [&str; 4] = [
+    "build",
+    "--workspace",
+    "--all-targets",
+    "--message-format=json-render-diagnostics",
+];
+
+/// Whether cargo compiles with clippy's driver and with warnings as errors. Then a build is a lint. `cargo clippy` would compile all
+/// dependencies once more, which is a third of what a clean build takes.
+pub(super) fn build_lints() -> bool {
+    let variable = |name| env::var(name).unwrap_or_default();
+    let wrapper = PathBuf::from(variable("RUSTC_WORKSPACE_WRAPPER"));
+    let denies_warnings = variable("RUSTFLAGS")
+        .split_whitespace()
+        .any(|flag| flag == "-Dwarnings");
+    wrapper.ends_with("clippy-driver") && denies_warnings
+}
 
 /// The programs that tests start, and the variables that name them.
 const STARTED: [(&str, &str); 2] = [("reeve", "REEVE_BIN"), ("reeve-pod", "REEVE_POD_BIN")];
@@ -48,16 +68,17 @@ impl Built {
     /// Builds all test programs.
     pub(super) fn new(timings: &mut Timings) -> Result<Self> {
         let started = Instant::now();
-        let mut child = run::cargo_command(&BUILD)
+        let command = if build_lints() { BUILD_ALL } else { BUILD };
+        let mut child = run::cargo_command(&command)
             .stdout(Stdio::piped())
             .spawn()
-            .context("cannot run cargo test")?;
-        let output = child.stdout.take().context("cargo test has no output")?;
+            .context("cannot run cargo")?;
+        let output = child.stdout.take().context("cargo has no output")?;
         let reader = std::thread::spawn(move || Self::read(BufReader::new(output)));
         let (status, used) = usage::wait(&mut child, started)?;
         let built = reader.join();
         timings.add_command("building all test programs", COMMANDS, used);
-        ensure!(status.success(), "cargo {} failed", BUILD.join(" "));
+        ensure!(status.success(), "cargo {} failed", command.join(" "));
         let built = built.unwrap_or_else(|_| Err(anyhow!("reading what cargo prints panicked")))?;
         let (count, all) = (built.started.len(), STARTED.len());
         ensure!(
