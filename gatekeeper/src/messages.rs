@@ -491,10 +491,13 @@ pub fn unsupported_value(value: &Json, allowed: &[Json]) -> String {
     format!("Unsupported value: {value}: supported values: {allowed}")
 }
 
-pub fn unchecked_integer(path: &str) -> String {
-    format!(
-        "[]: Invalid value: \"\": Checked value must be of type integer (default format) in {path}"
-    )
+/// A number that its type and format exclude. It is not compared with limits.
+pub fn unchecked_number(path: &str, kind: &str, format: Option<&str>) -> String {
+    let format = match format {
+        Some(format) => format!("with format {format}"),
+        None => "(default format)".to_owned(),
+    };
+    format!("[]: Invalid value: \"\": Checked value must be of type {kind} {format} in {path}")
 }
 
 pub fn no_schema_of_any(path: &str) -> String {

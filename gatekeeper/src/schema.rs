@@ -2,6 +2,7 @@
 
 use reeve_go_compat::printing::shortest_float;
 use reeve_go_compat::regexp::Regexp;
+use reeve_go_compat::strfmt;
 use serde_json::{Map, json};
 
 use crate::Json;
@@ -311,8 +312,15 @@ impl Path {
 
 fn check(schema: &Json, value: &Json, path: &Path, errors: &mut Vec<String>) {
     let wanted = wrong_type(schema, value);
+    let whole_format = schema["format"]
+        .as_str()
+        .filter(|format| matches!(*format, "int32" | "int64"));
     if let Some(wanted) = wanted {
-        let name = json!(type_name(value));
+        let (wanted, name) = match whole_format {
+            Some(format) if wanted == "integer" && value.is_number() => (format, "float64"),
+            _ => (wanted, type_name(value)),
+        };
+        let name = json!(name);
         errors.push(path.invalid(&name, &format!("must be of type {wanted}: {name}")));
     }
     let is_uncheckable = value.is_number() && wanted == Some("integer");
@@ -320,7 +328,7 @@ fn check(schema: &Json, value: &Json, path: &Path, errors: &mut Vec<String>) {
         junctions(schema, value, path, errors);
     }
     if is_uncheckable {
-        errors.push(messages::unchecked_integer(&path.0));
+        errors.push(messages::unchecked_number(&path.0, "integer", whole_format));
     }
     match value {
         Json::String(text) => check_text(schema, text, path, errors),
@@ -362,10 +370,12 @@ fn type_name(value: &Json) -> &'static str {
 }
 
 fn is_whole(number: &serde_json::Number) -> bool {
-    number.is_i64()
-        || number
-            .as_f64()
-            .is_some_and(|float| float.fract() == 0.0 && float.abs() < 1e18)
+    // Kubernetes compares as floats of 64 bits, which have no largest number of 63 bits.
+    let float = number.as_f64().unwrap_or_default();
+    if number.is_i64() {
+        return float < 9_223_372_036_854_775_808.0;
+    }
+    float.fract() == 0.0 && float.abs() < 1e18
 }
 
 fn wrong_type<'a>(schema: &'a Json, value: &Json) -> Option<&'a str> {
@@ -401,10 +411,28 @@ fn check_text(schema: &Json, text: &str, path: &Path, errors: &mut Vec<String>) 
     {
         errors.push(path.invalid(&shown, &format!("should match '{pattern}'")));
     }
+    if let Some(format) = schema["format"].as_str()
+        && !strfmt::is_valid(format, text)
+    {
+        errors.push(path.invalid(&shown, &format!("must be of type {format}: {shown}")));
+    }
 }
 
 fn check_number(schema: &Json, number: &serde_json::Number, path: &Path, errors: &mut Vec<String>) {
     let value = number.as_f64().unwrap_or_default();
+    let kind = schema["type"].as_str().unwrap_or_default();
+    let format = schema["format"].as_str().unwrap_or_default();
+    let is_out_of_range = match (kind, format) {
+        ("integer", "int32") => {
+            is_whole(number) && !(f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&value)
+        }
+        ("number", "float") => value.abs() > f64::from(f32::MAX),
+        _ => false,
+    };
+    if is_out_of_range {
+        errors.push(messages::unchecked_number(&path.0, kind, Some(format)));
+        return;
+    }
     let shown = Json::Number(number.clone());
     let is_exclusive = |name: &str| flag(schema, name);
     let show = |limit: &Json| shortest_float(limit.as_f64().unwrap_or_default());

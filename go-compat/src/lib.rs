@@ -25,6 +25,7 @@ pub mod regexp;
 pub mod runes;
 pub mod semver;
 pub mod strconv;
+pub mod strfmt;
 pub mod time;
 pub mod value;
 pub mod yaml;

@@ -4,7 +4,6 @@
 mod decode;
 mod defaults;
 mod definition;
-mod formats;
 mod go;
 mod model;
 mod program;

@@ -1,9 +1,7 @@
 //! The model: nodes in an arena, so that types may be recursive.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 
-use regex::Regex;
 use serde_json::Value;
 
 use super::go::GoField;
@@ -105,10 +103,8 @@ pub enum ListType {
 /// The constraints on a value that most nodes do not have.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
-    /// The regular expression as written.
+    /// The regular expression, in Go's syntax.
     pub pattern: Option<String>,
-    /// It, made ready when it is needed first; nothing if it cannot be.
-    pub(super) regex: OnceLock<Option<Regex>>,
     /// Lowest number.
     pub minimum: Option<Value>,
     /// Highest number.

@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
+use reeve_go_compat::regexp::Regexp;
 use reeve_go_compat::runes::quote;
-use regex::Regex;
 use serde_json::Value;
 
 use super::model::Types;
@@ -206,16 +206,9 @@ fn general(schema: &Value, path: &str, errors: &mut Vec<FieldError>) {
         errors.push(forbidden(format!("{path}.$ref"), "$ref is not supported"));
     }
     if let Some(value @ Value::String(pattern)) = schema.get("pattern")
-        && let Err(error) = Regex::new(pattern)
+        && let Err(error) = Regexp::compile(pattern.as_bytes())
     {
-        let error = error.to_string();
-        let why = if error.contains("unclosed group") {
-            format!("missing closing ): `{pattern}`")
-        } else {
-            error.lines().last().unwrap_or_default().to_owned()
-        };
-        let why =
-            format!("must be a valid regular expression, but isn't: error parsing regexp: {why}");
+        let why = format!("must be a valid regular expression, but isn't: {error}");
         errors.push(FieldError::invalid(format!("{path}.pattern"), value, &why));
     }
 }

@@ -2,11 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use regex::Regex;
+use reeve_go_compat::regexp::Regexp;
+use reeve_go_compat::strfmt;
 use serde_json::{Map, Value};
 
 use super::MAX_DEPTH;
-use super::formats;
 use super::model::{Additional, Checks, ListType, Node, TypeId, Types, ValueType};
 use super::resources;
 use super::rules;
@@ -191,13 +191,13 @@ impl Validator<'_> {
             } else if let Some(least) = checks.min_length.filter(|least| length < *least) {
                 self.invalid(value, &format!("should be at least {least} chars long"));
             } else if let Some(pattern) = &checks.pattern {
-                let regex = checks.regex.get_or_init(|| Regex::new(pattern).ok());
-                if !regex.as_ref().is_some_and(|regex| regex.is_match(text)) {
+                let regexp = Regexp::compile(pattern.as_bytes());
+                if !regexp.is_ok_and(|regexp| regexp.is_match(text.as_bytes())) {
                     self.invalid(value, &format!("should match '{pattern}'"));
                 }
             }
         }
-        if !node.format.is_empty() && !formats::matches(&node.format, text) {
+        if !node.format.is_empty() && !strfmt::is_valid(&node.format, text) {
             self.type_error(&node.format, text);
         }
     }
