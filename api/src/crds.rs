@@ -33,6 +33,27 @@ pub fn all() -> Result<Vec<(String, Value)>, CrdError> {
     .collect()
 }
 
+/// The kinds of [`all`] that a hub has. Those of managed clusters come with the add-ons.
+const ON_HUB: [&str; 4] = [
+    "Policy",
+    "PlacementBinding",
+    "PolicySet",
+    "PolicyAutomation",
+];
+
+/// The CRDs of a hub, as [`all`] returns them.
+///
+/// # Errors
+/// As [`all`].
+pub fn on_hub() -> Result<Vec<(String, Value)>, CrdError> {
+    let mut definitions = all()?;
+    definitions.retain(|(_, crd)| {
+        let kind = crd["spec"]["names"]["kind"].as_str();
+        kind.is_some_and(|kind| ON_HUB.contains(&kind))
+    });
+    Ok(definitions)
+}
+
 /// The types and the amendments of this module are out of sync.
 #[derive(Debug, thiserror::Error)]
 pub enum CrdError {

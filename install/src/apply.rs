@@ -61,11 +61,11 @@ pub async fn apply(
     write: Write,
     mut report: impl FnMut(&Applied),
 ) -> Result<(), InstallError> {
-    let mut hub = Hub::new(client);
-    check(&mut hub, objects).await?;
+    let hub = Hub::new(client);
+    check(&hub, objects).await?;
     let mut missing_namespace = None;
     for object in objects {
-        let id = Id::of(object);
+        let id = Id::from_object(object);
         let before = hub.get(&id).await?;
         if write == Write::DryRun && before.is_none() && id.gvk.kind == "Namespace" {
             missing_namespace = Some(id.name.clone());
@@ -108,24 +108,26 @@ fn is_same(before: &kube::api::DynamicObject, after: &kube::api::DynamicObject) 
     before.resource_version() == after.resource_version() && essence(before) == essence(after)
 }
 
-async fn check(hub: &mut Hub, objects: &[Value]) -> Result<(), InstallError> {
+async fn check(hub: &Hub, objects: &[Value]) -> Result<(), InstallError> {
     for object in objects {
-        let id = Id::of(object);
+        let id = Id::from_object(object);
         if !hub.serves(&id).await? {
             return Err(InstallError::NotServed {
                 api_version: id.gvk.api_version(),
                 kind: id.gvk.kind,
             });
         }
+        // A chart leaves its definitions when its release goes: only Deployments are certainly of a release.
+        if id.gvk.kind != "Deployment" {
+            continue;
+        }
         let Some(found) = hub.get(&id).await? else {
             continue;
         };
-        // A chart leaves its definitions when its release goes, so they say nothing about a release.
-        if id.gvk.kind == "Deployment"
-            && found
-                .labels()
-                .get(MANAGED_BY)
-                .is_some_and(|by| by == "Helm")
+        if found
+            .labels()
+            .get(MANAGED_BY)
+            .is_some_and(|by| by == "Helm")
         {
             let release = found.annotations().get("meta.helm.sh/release-name");
             return Err(InstallError::Helm {

@@ -1,23 +1,19 @@
 //! The API server of a hub, by objects of any kind.
 
-use std::collections::HashMap;
-
-use kube::api::{
-    ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions,
-};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, Preconditions};
 use kube::core::GroupVersionKind;
-use kube::discovery::{self, Scope};
 use kube::{Api, Client, ResourceExt as _};
+use reeve_runtime::discovery::{Discovery, DiscoveryError, ServedKind, group_version_kind};
 use reeve_runtime::object::{error_chain, status_message};
 use serde_json::Value;
 
 use crate::InstallError;
 use crate::manifests::MANAGER;
 
-/// A hub, and what it serves of the kinds that were asked for.
+/// A hub, and the kinds that it serves.
 pub(crate) struct Hub {
     client: Client,
-    kinds: HashMap<GroupVersionKind, Option<(ApiResource, Scope)>>,
+    discovery: Discovery,
 }
 
 /// An object by its kind and name.
@@ -29,15 +25,14 @@ pub(crate) struct Id {
 }
 
 impl Id {
-    pub(crate) fn of(object: &Value) -> Self {
+    /// That of an object of any kind.
+    pub(crate) fn from_object(object: &Value) -> Self {
         let text = |pointer: &str| {
             let text = object.pointer(pointer).and_then(Value::as_str);
             text.unwrap_or_default().to_owned()
         };
-        let api_version = text("/apiVersion");
-        let (group, version) = api_version.split_once('/').unwrap_or(("", &api_version));
         Self {
-            gvk: GroupVersionKind::gvk(group, version, &text("/kind")),
+            gvk: group_version_kind(&text("/apiVersion"), &text("/kind")),
             namespace: Some(text("/metadata/namespace")).filter(|name| !name.is_empty()),
             name: text("/metadata/name"),
         }
@@ -72,44 +67,32 @@ impl Hub {
     pub(crate) fn new(client: &Client) -> Self {
         Self {
             client: client.clone(),
-            kinds: HashMap::new(),
+            discovery: Discovery::new(client.clone()),
         }
     }
 
-    /// The resource of a kind; nothing where the hub does not serve it.
-    async fn resource(&mut self, id: &Id) -> Result<Option<(ApiResource, Scope)>, InstallError> {
-        if let Some(known) = self.kinds.get(&id.gvk) {
-            return Ok(known.clone());
+    /// The served kind of an object; nothing where the hub does not serve it.
+    async fn kind(&self, id: &Id) -> Result<Option<ServedKind>, InstallError> {
+        match self.discovery.find(&id.gvk).await {
+            Ok(served) => Ok(Some(served)),
+            Err(DiscoveryError::Unavailable { source, .. }) => Err(id.failed(&source)),
+            Err(_) => Ok(None),
         }
-        let found = match discovery::pinned_kind(&self.client, &id.gvk).await {
-            Ok((resource, capabilities)) => Some((resource, capabilities.scope)),
-            Err(error) if is_not_served(&error) => None,
-            Err(error) => return Err(id.failed(&error)),
-        };
-        self.kinds.insert(id.gvk.clone(), found.clone());
-        Ok(found)
     }
 
-    async fn api(&mut self, id: &Id) -> Result<Option<Api<DynamicObject>>, InstallError> {
-        let Some((resource, scope)) = self.resource(id).await? else {
-            return Ok(None);
-        };
-        let client = self.client.clone();
-        Ok(Some(match (scope, &id.namespace) {
-            (Scope::Namespaced, Some(namespace)) => {
-                Api::namespaced_with(client, namespace, &resource)
-            }
-            _ => Api::all_with(client, &resource),
-        }))
+    async fn api(&self, id: &Id) -> Result<Option<Api<DynamicObject>>, InstallError> {
+        let served = self.kind(id).await?;
+        let namespace = id.namespace.as_deref().unwrap_or_default();
+        Ok(served.map(|served| served.api(self.client.clone(), namespace)))
     }
 
     /// Whether the hub serves the kind of an object.
-    pub(crate) async fn serves(&mut self, id: &Id) -> Result<bool, InstallError> {
-        Ok(self.resource(id).await?.is_some())
+    pub(crate) async fn serves(&self, id: &Id) -> Result<bool, InstallError> {
+        Ok(self.kind(id).await?.is_some())
     }
 
     /// An object; nothing where it, its kind or its namespace is not there.
-    pub(crate) async fn get(&mut self, id: &Id) -> Result<Option<DynamicObject>, InstallError> {
+    pub(crate) async fn get(&self, id: &Id) -> Result<Option<DynamicObject>, InstallError> {
         let Some(api) = self.api(id).await? else {
             return Ok(None);
         };
@@ -120,7 +103,7 @@ impl Hub {
 
     /// Applies an object on the server, also against other field managers.
     pub(crate) async fn apply(
-        &mut self,
+        &self,
         id: &Id,
         object: &Value,
         is_dry_run: bool,
@@ -140,11 +123,7 @@ impl Hub {
     }
 
     /// Deletes the object that was read, and no other one of its name.
-    pub(crate) async fn delete(
-        &mut self,
-        id: &Id,
-        object: &DynamicObject,
-    ) -> Result<(), InstallError> {
+    pub(crate) async fn delete(&self, id: &Id, object: &DynamicObject) -> Result<(), InstallError> {
         let Some(api) = self.api(id).await? else {
             return Ok(());
         };
@@ -164,7 +143,7 @@ impl Hub {
 
     /// All objects of a kind, in the namespace of `id` if it has one; none where the kind is not served.
     pub(crate) async fn list(
-        &mut self,
+        &self,
         id: &Id,
         labels: &str,
     ) -> Result<Vec<DynamicObject>, InstallError> {
@@ -181,14 +160,5 @@ impl Hub {
                 None => return Ok(all),
             }
         }
-    }
-}
-
-/// Whether the error of a discovery says that there is no such kind.
-fn is_not_served(error: &kube::Error) -> bool {
-    match error {
-        kube::Error::Discovery(_) => true,
-        kube::Error::Api(status) => status.code == 404,
-        _ => false,
     }
 }

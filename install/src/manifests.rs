@@ -1,5 +1,6 @@
 //! The objects of an installation: the manifests of `deploy/` in this program, changed as asked.
 
+use reeve_go_compat::labels::is_dns_label;
 use serde_json::{Value, json};
 
 use crate::InstallError;
@@ -22,14 +23,6 @@ const HUB: [&str; 4] = [
 ];
 const WEBHOOK: &str = include_str!("../../deploy/webhook/governance-policy-propagator.yaml");
 const METRICS: &str = include_str!("../../deploy/components/metrics/metrics.yaml");
-
-/// The kinds of policies that a hub has. Those of managed clusters come with the add-ons.
-const CRDS: [&str; 4] = [
-    "policies.policy.open-cluster-management.io",
-    "policysets.policy.open-cluster-management.io",
-    "placementbindings.policy.open-cluster-management.io",
-    "policyautomations.policy.open-cluster-management.io",
-];
 
 /// What is installed.
 #[derive(Clone, Debug)]
@@ -78,13 +71,9 @@ pub fn objects(options: &InstallOptions) -> Result<Vec<Value>, InstallError> {
 }
 
 fn definitions() -> Result<Vec<Value>, InstallError> {
-    let all = reeve_api::crds::all();
-    let all = all.map_err(|error| InstallError::Manifest(error.to_string()))?;
-    let of_hub = all.into_iter().map(|(_, crd)| crd).filter(|crd| {
-        let name = crd["metadata"]["name"].as_str();
-        name.is_some_and(|name| CRDS.contains(&name))
-    });
-    let mut definitions: Vec<Value> = of_hub.collect();
+    let on_hub = reeve_api::crds::on_hub();
+    let on_hub = on_hub.map_err(|error| InstallError::Manifest(error.to_string()))?;
+    let mut definitions: Vec<Value> = on_hub.into_iter().map(|(_, crd)| crd).collect();
     definitions.extend(documents(PLACEMENT_RULES)?);
     Ok(definitions)
 }
@@ -107,11 +96,7 @@ fn check_image(image: &str) -> Result<(), InstallError> {
 }
 
 fn check_namespace(name: &str) -> Result<(), InstallError> {
-    let is_inner = |sign: char| sign.is_ascii_lowercase() || sign.is_ascii_digit() || sign == '-';
-    let is_label = (1..=63).contains(&name.len())
-        && name.chars().all(is_inner)
-        && !name.starts_with('-')
-        && !name.ends_with('-');
+    let is_label = name.len() <= 63 && is_dns_label(name);
     if is_label {
         Ok(())
     } else {

@@ -43,9 +43,9 @@ pub async fn uninstall(
     options: &UninstallOptions,
     mut report: impl FnMut(&Removed),
 ) -> Result<(), InstallError> {
-    let mut hub = Hub::new(client);
+    let hub = Hub::new(client);
     if !options.ignores_add_ons {
-        refuse_add_ons(&mut hub).await?;
+        refuse_add_ons(&hub).await?;
     }
     let all = objects(&InstallOptions {
         namespace: options.namespace.clone(),
@@ -55,7 +55,7 @@ pub async fn uninstall(
         monitoring: true,
     })?;
     for object in all.iter().rev() {
-        let id = Id::of(object);
+        let id = Id::from_object(object);
         let is_kept = match id.gvk.kind.as_str() {
             "Namespace" => true,
             "CustomResourceDefinition" => !options.with_crds,
@@ -83,7 +83,7 @@ pub async fn uninstall(
     Ok(())
 }
 
-async fn refuse_add_ons(hub: &mut Hub) -> Result<(), InstallError> {
+async fn refuse_add_ons(hub: &Hub) -> Result<(), InstallError> {
     let add_ons = Id {
         gvk: GroupVersionKind::gvk(
             "addon.open-cluster-management.io",

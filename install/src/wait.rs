@@ -24,17 +24,17 @@ pub async fn wait(
     timeout: Duration,
     mut report: impl FnMut(&str),
 ) -> Result<(), InstallError> {
-    let mut hub = Hub::new(client);
+    let hub = Hub::new(client);
     let end = Instant::now() + timeout;
     let deployments = objects
         .iter()
         .filter(|object| object["kind"] == "Deployment");
-    let ids: Vec<Id> = deployments.map(Id::of).collect();
+    let ids: Vec<Id> = deployments.map(Id::from_object).collect();
     let mut reported = Vec::new();
     loop {
         let mut waiting = Vec::new();
         for id in &ids {
-            let why = match why_unavailable(&mut hub, id).await {
+            let why = match why_unavailable(&hub, id).await {
                 Ok(why) => why,
                 // The API server of a hub may itself be restarted meanwhile.
                 Err(InstallError::Request { why, .. }) => Some(why),
@@ -62,7 +62,7 @@ pub async fn wait(
 }
 
 /// Why a Deployment is not available; nothing when it is.
-async fn why_unavailable(hub: &mut Hub, id: &Id) -> Result<Option<String>, InstallError> {
+async fn why_unavailable(hub: &Hub, id: &Id) -> Result<Option<String>, InstallError> {
     let Some(deployment) = hub.get(id).await? else {
         return Ok(Some(messages::ABSENT.to_owned()));
     };
@@ -93,7 +93,7 @@ async fn why_unavailable(hub: &mut Hub, id: &Id) -> Result<Option<String>, Insta
 
 /// What keeps a container of the Deployment from running, such as an image that cannot be pulled.
 async fn reason_of_pods(
-    hub: &mut Hub,
+    hub: &Hub,
     id: &Id,
     deployment: &DynamicObject,
 ) -> Result<Option<String>, InstallError> {

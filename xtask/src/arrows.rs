@@ -91,7 +91,10 @@ const PRODUCT: &[(&str, &[&str])] = &[
         "reeve-doctor",
         &["reeve-api", "reeve-report", "reeve-runtime"],
     ),
-    ("reeve-install", &["reeve-api", "reeve-runtime"]),
+    (
+        "reeve-install",
+        &["reeve-api", "reeve-go-compat", "reeve-runtime"],
+    ),
     (
         "reeve-suites",
         &[

@@ -8,14 +8,6 @@ use serde_json::Value;
 
 use crate::{hub, metrics, rbac, readme, rules, run};
 
-/// The kinds of ours that a hub has. Those of managed clusters come with the add-ons.
-const ON_HUB: &[&str] = &[
-    "_placementbindings.",
-    "_policies.",
-    "_policyautomations.",
-    "_policysets.",
-];
-
 const PLACEMENT_RULES: &str = "deploy/hub/crds/apps.open-cluster-management.io_placementrules.yaml";
 
 fn in_chart(name: &str, crd: &Value) -> Result<(PathBuf, String)> {
@@ -33,9 +25,9 @@ fn all() -> Result<Vec<(PathBuf, String)>> {
     for (name, crd) in reeve_api::crds::all()? {
         let yaml = serde_saphyr::to_string(&crd).with_context(|| format!("cannot write {name}"))?;
         files.push((PathBuf::from("deploy/crds").join(&name), yaml));
-        if ON_HUB.iter().any(|plural| name.contains(plural)) {
-            files.push(in_chart(&name, &crd)?);
-        }
+    }
+    for (name, crd) in reeve_api::crds::on_hub()? {
+        files.push(in_chart(&name, &crd)?);
     }
     let rule = fs::read_to_string(run::root()?.join(PLACEMENT_RULES));
     let rule = rule.with_context(|| format!("cannot read {PLACEMENT_RULES}"))?;
