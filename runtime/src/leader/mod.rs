@@ -38,8 +38,9 @@ use lock::{ApiLock, Lock, LockError};
 pub use timings::{InvalidTimings, LeaseTimings};
 use watchdog::Watchdog;
 
-/// The timeout of the release.
-const RELEASE: Duration = Duration::from_secs(2);
+/// The timeout of the release: like the renew deadline of client-go, with which it releases. With the ten seconds that reconciles have
+/// to end it is less than the grace period of a Pod.
+const RELEASE: Duration = Duration::from_secs(10);
 /// Requests a second of an election's client: a round has three at most.
 const QPS: f32 = 5.0;
 const BURST: u32 = 10;
@@ -140,7 +141,7 @@ pub async fn acquire(
     tokio::select! {
         () = stop.cancelled() => {
             // A claim may have been in flight.
-            let _ = tokio::time::timeout(RELEASE, candidate.release()).await;
+            within_timeout(&lease, candidate.release()).await;
             return Ok(None);
         }
         () = campaign(&mut candidate, &lease) => {}
@@ -195,8 +196,15 @@ impl Leadership {
     /// Releases the lease, so that another process leads at its next try. All work of the leader must have ended.
     pub async fn release(mut self) {
         drop(self.release.take());
-        // At most as long as a responsive API server takes.
-        let _ = tokio::time::timeout(RELEASE, self.renewal).await;
+        within_timeout(&self.lease, self.renewal).await;
+    }
+}
+
+/// Waits for a release, which says itself why it fails, as long as it may take.
+async fn within_timeout(lease: &str, release: impl Future) {
+    if tokio::time::timeout(RELEASE, release).await.is_err() {
+        let seconds = RELEASE.as_secs();
+        tracing::warn!(%lease, seconds, "the release of the leader lease takes too long, it runs out");
     }
 }
 
