@@ -13,7 +13,7 @@ use kube::{Client, Config};
 const POLICIES: &str = "/apis/policy.open-cluster-management.io/v1/namespaces/policies/policies";
 
 /// How long the fleet may take to print a line.
-const LINE_TIMEOUT: Duration = Duration::from_secs(30);
+const LINE_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// A fleet that is killed on drop, and the lines that it prints.
 struct Running(Child, Receiver<String>);

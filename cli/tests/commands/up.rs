@@ -134,7 +134,7 @@ fn second_start_on_a_folder_has_the_same_objects() -> Result<()> {
 }
 
 /// The timeout of processes that end.
-const TIMEOUT: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(5);
 
 /// A policy that wants an object on all clusters, with its placement and binding.
 fn policy(name: &str, wanted: &str) -> String {

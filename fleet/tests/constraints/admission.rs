@@ -138,7 +138,7 @@ async fn gk_143_request_that_takes_too_long_is_admitted_and_delays_no_other() ->
             break;
         }
         ensure!(
-            begun.elapsed() < Duration::from_mins(1),
+            begun.elapsed() < Duration::from_mins(5),
             "all are loaded long ago"
         );
         cluster

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use tokio_util::task::AbortOnDropHandle;
 
 /// Everything takes milliseconds; a busy machine may take much longer.
-const SOON: Duration = Duration::from_mins(1);
+const SOON: Duration = Duration::from_mins(5);
 
 /// What must not happen, has this long to happen.
 const LONG: Duration = Duration::from_millis(500);

@@ -65,7 +65,7 @@ async fn start_and_stop(hub: Hub) -> Result<()> {
     .await?;
     ensure!(!running.is_finished(), "it ended by itself");
     stop.cancel();
-    let ended = tokio::time::timeout(Duration::from_secs(10), running).await;
+    let ended = tokio::time::timeout(Duration::from_mins(5), running).await;
     ended.context("it does not stop")???;
     Ok(())
 }

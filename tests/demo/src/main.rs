@@ -19,7 +19,7 @@ const CLUSTERS: [&str; 2] = ["east", "west"];
 /// The policies of `policies/`, by the name that their files, placements and tests share.
 const SAMPLES: [&str; 3] = ["namespace", "pod", "role"];
 /// The longest that the policies may take to reach a state.
-const TIMEOUT: Duration = Duration::from_mins(1);
+const TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Starts a hub and two clusters, applies sample policies and shows how they become Compliant.
 #[derive(Parser)]

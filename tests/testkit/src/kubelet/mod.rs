@@ -89,7 +89,7 @@ impl Default for KubeletOptions {
             probes_divided_by: 10,
             probes_at_least: Duration::from_millis(100),
             back_off: Duration::from_millis(200),
-            grace_cap: Duration::from_secs(10),
+            grace_cap: Duration::from_secs(30),
         }
     }
 }

@@ -42,7 +42,7 @@ pub(crate) async fn only_the_synced(planes: Arc<Planes>) -> Result<()> {
     .await?;
     stop.cancel();
     for lease in running {
-        tokio::time::timeout(Duration::from_secs(5), lease).await??;
+        tokio::time::timeout(Duration::from_mins(5), lease).await??;
     }
     Ok(())
 }

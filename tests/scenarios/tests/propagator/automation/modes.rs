@@ -227,7 +227,7 @@ pub(crate) async fn every_event(hub: Arc<Hub>) -> Result<()> {
 }
 
 /// Waits until something is remembered of a cluster.
-async fn remembered(
+pub(super) async fn remembered(
     automation: &crate::automation::harness::Automation<'_>,
     cluster: &str,
 ) -> Result<Value> {
@@ -241,7 +241,7 @@ async fn remembered(
 
 /// Waits until what is remembered of a cluster is not this any more: the automation has seen the cluster's new compliance.
 /// Two changes that come faster are one to it.
-async fn noticed(
+pub(super) async fn noticed(
     automation: &crate::automation::harness::Automation<'_>,
     cluster: &str,
     before: &Value,
