@@ -200,11 +200,11 @@ impl Leadership {
     }
 }
 
-/// Waits for a release, which says itself why it fails, as long as it may take.
+/// Waits for a release as long as it may take. One that fails has logged why.
 async fn within_timeout(lease: &str, release: impl Future) {
     if tokio::time::timeout(RELEASE, release).await.is_err() {
         let seconds = RELEASE.as_secs();
-        tracing::warn!(%lease, seconds, "the release of the leader lease takes too long, it runs out");
+        tracing::warn!(%lease, seconds, "the leader lease was not released in time, it runs out");
     }
 }
 
