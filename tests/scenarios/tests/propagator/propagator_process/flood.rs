@@ -35,12 +35,15 @@ const USER: &str = "flooded";
 const CLUSTER: &str = "flooded-cluster";
 const NAMESPACE: &str = "flooded";
 
-/// How many bogus tokens a second, for how long, over how many connections.
+/// How many bogus tokens a second, for how long, over how many connections: with those of the readers fewer than a listener takes, which
+/// refuses more from one address.
 const RATE: u32 = 500;
 const FLOOD: Duration = Duration::from_secs(30);
-const CONNECTIONS: usize = 64;
+const CONNECTIONS: usize = 48;
 /// A root status that takes longer does not wait for the machine. Without a flood it takes some 100 ms.
 const LATEST: Duration = Duration::from_secs(4);
+/// On a machine where it takes longer without a flood, it may take so many times longer with one.
+const TIMES: u32 = 20;
 /// The longest pause between two renewals, of which there is one every 2 s.
 const PACE: SignedDuration = SignedDuration::from_secs(5);
 
@@ -292,7 +295,7 @@ pub(crate) async fn starves_nobody(hubs: Arc<Hubs>) -> Result<()> {
     println!("{answered:?} bogus tokens were answered");
     readers_were_served?;
     ensure!(
-        during <= LATEST,
+        during <= LATEST.max(before * TIMES),
         "{before:?} before, {during:?} during the flood"
     );
     lease_holds(hub, since, mark).await?;
