@@ -161,13 +161,17 @@ fn run(work: &Path, command: &str, more: &[&str]) -> Result<Output> {
     Ok(child.wait_with_output()?)
 }
 
-/// What a command printed. The escape character is shown as `\e`, a blank at the end of a line as `·`, and the folder as
-/// `<folder>`.
+/// What a fleet that takes long to start prints meanwhile, which depends on the machine.
+const PROGRESS: &str = "starting a hub and ";
+
+/// What a command printed, without [`PROGRESS`]. The escape character is shown as `\e`, a blank at the end of a line as `·`, and the
+/// folder as `<folder>`.
 fn shown(output: &Output, work: &Path) -> String {
     let visible = |bytes: &[u8]| {
         let text = String::from_utf8_lossy(bytes).replace('\u{1b}', "\\e");
         let text = without_times(&text.replace(&*work.to_string_lossy(), "<folder>"));
-        let lines = text.lines().map(|line| match line.strip_suffix(' ') {
+        let lines = text.lines().filter(|line| !line.starts_with(PROGRESS));
+        let lines = lines.map(|line| match line.strip_suffix(' ') {
             Some(rest) => format!("{rest}·\n"),
             None => format!("{line}\n"),
         });
@@ -175,8 +179,9 @@ fn shown(output: &Output, work: &Path) -> String {
     };
     let mut text = format!("exit code {}\n", output.status.code().unwrap_or(-1));
     for (name, bytes) in [("stdout", &output.stdout), ("stderr", &output.stderr)] {
-        if !bytes.is_empty() {
-            text = [text, format!("--- {name}\n{}", visible(bytes))].concat();
+        let printed = visible(bytes);
+        if !printed.is_empty() {
+            text = [text, format!("--- {name}\n{printed}")].concat();
         }
     }
     text.trim_end_matches('\n').to_owned()
