@@ -94,7 +94,11 @@ impl Regexp {
         Ok(compiled)
     }
 
-    fn compile_anew(pattern: &[u8]) -> Result<Self, SyntaxError> {
+    /// Compiles a pattern for a caller that keeps the result, as threads may share it.
+    ///
+    /// # Errors
+    /// When the pattern is no regular expression of Go, or too large.
+    pub fn compile_anew(pattern: &[u8]) -> Result<Self, SyntaxError> {
         if pattern.len() > LONGEST {
             return Err(SyntaxError::large(pattern));
         }

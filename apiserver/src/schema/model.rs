@@ -1,7 +1,9 @@
 //! The model: nodes in an arena, so that types may be recursive.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
 
+use reeve_go_compat::regexp::Regexp;
 use serde_json::Value;
 
 use super::go::GoField;
@@ -103,8 +105,10 @@ pub enum ListType {
 /// The constraints on a value that most nodes do not have.
 #[derive(Clone, Debug, Default)]
 pub struct Checks {
-    /// The regular expression, in Go's syntax.
+    /// The regular expression as written, in Go's syntax.
     pub pattern: Option<String>,
+    /// The compiled pattern, from its first use on; `None` if it cannot be compiled.
+    pub(super) regexp: OnceLock<Option<Arc<Regexp>>>,
     /// Lowest number.
     pub minimum: Option<Value>,
     /// Highest number.

@@ -1,6 +1,7 @@
 //! Checks custom resources against the schema of their definition, with the texts of the API server.
 
 use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use reeve_go_compat::regexp::Regexp;
 use reeve_go_compat::strfmt;
@@ -191,8 +192,9 @@ impl Validator<'_> {
             } else if let Some(least) = checks.min_length.filter(|least| length < *least) {
                 self.invalid(value, &format!("should be at least {least} chars long"));
             } else if let Some(pattern) = &checks.pattern {
-                let regexp = Regexp::compile(pattern.as_bytes());
-                if !regexp.is_ok_and(|regexp| regexp.is_match(text.as_bytes())) {
+                let compile = || Regexp::compile_anew(pattern.as_bytes()).ok().map(Arc::new);
+                let regexp = checks.regexp.get_or_init(compile).as_ref();
+                if !regexp.is_some_and(|regexp| regexp.is_match(text.as_bytes())) {
                     self.invalid(value, &format!("should match '{pattern}'"));
                 }
             }
