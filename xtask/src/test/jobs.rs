@@ -77,7 +77,7 @@ pub(super) fn run(
                     for offset in 0..lanes.len() {
                         let (name, _, jobs) = &lanes[(own + offset) % lanes.len()];
                         let has_jobs = || !lock(jobs).is_empty();
-                        while has_jobs() {
+                        loop {
                             if number > 0 {
                                 processors.wait_until_idle(has_jobs);
                             }

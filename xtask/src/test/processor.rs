@@ -7,12 +7,12 @@ use std::sync::{Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::Duration;
 
-/// The time between the two readings that a share is of.
+/// The time between two readings.
 const WINDOW: Duration = Duration::from_secs(2);
 
-/// The idle share of all processors that a program needs to start beside others. Test programs wait most of the time, so that few of
-/// them leave so much; a machine whose processors are slow or shared leaves it to fewer of them.
-const IDLE_SHARE: f64 = 0.1;
+/// A program starts beside others when one of so many ticks is idle. Test programs wait most of the time, so a few of them leave that
+/// much idle; on a machine whose processors are slow or shared, fewer of them do.
+const ONE_IDLE_OF: u64 = 10;
 
 /// Ticks of all processors since the machine started.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -33,24 +33,18 @@ impl Processors {
         while is_needed() {
             let before = ticks();
             sleep(WINDOW);
-            if idle_share(before, ticks()) >= IDLE_SHARE {
+            if is_idle(before, ticks()) {
                 return;
             }
         }
     }
 }
 
-/// The share of time between two readings in which processors were idle.
-fn idle_share(before: Ticks, after: Ticks) -> f64 {
+/// Whether the processors were partly idle between two readings. Where nothing can be read, they were.
+fn is_idle(before: Ticks, after: Ticks) -> bool {
     let idle = after.idle.saturating_sub(before.idle);
     let total = after.total.saturating_sub(before.total);
-    if total == 0 {
-        return 1.0;
-    }
-    // Two seconds have a few hundred ticks for each processor.
-    #[allow(clippy::cast_precision_loss)]
-    let share = idle as f64 / total as f64;
-    share
+    idle * ONE_IDLE_OF >= total
 }
 
 fn ticks() -> Ticks {
@@ -93,18 +87,14 @@ mod tests {
     }
 
     #[test]
-    fn share_is_of_the_time_between_two_readings() {
-        let before = Ticks {
-            idle: 100,
-            total: 1_000,
-        };
-        let after = Ticks {
-            idle: 150,
-            total: 1_200,
-        };
-        assert!((idle_share(before, after) - 0.25).abs() < 1e-9);
+    fn processors_are_idle_for_a_tenth_of_the_time_between_two_readings() {
+        let ticks = |idle, total| Ticks { idle, total };
+        let before = ticks(100, 1_000);
+        for (idle, expected) in [(100, false), (119, false), (120, true), (300, true)] {
+            assert_eq!(is_idle(before, ticks(idle, 1_200)), expected, "{idle}");
+        }
         // Where nothing can be read, nothing is waited for.
-        assert!((idle_share(Ticks::default(), Ticks::default()) - 1.0).abs() < 1e-9);
+        assert!(is_idle(Ticks::default(), Ticks::default()));
     }
 
     #[test]
