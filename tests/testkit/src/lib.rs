@@ -82,7 +82,7 @@ pub use pki::CertificateAuthority;
 pub use plane::{Plane, PlaneOptions, planes_are_embedded};
 pub use process::{Component, reeve_binary};
 pub use proxy::Proxy;
-pub use wait::{Patience, SOON, eventually};
+pub use wait::{Deadlines, SOON, eventually};
 pub use world::{Cluster, World, WorldOptions};
 pub use yaml::{parse, render};
 

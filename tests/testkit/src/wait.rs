@@ -17,7 +17,7 @@ const PAUSE: [Duration; 2] = [Duration::from_millis(50), Duration::from_secs(1)]
 /// the first one: many tests wait at once, and what they ask takes the processor from what they wait for.
 ///
 /// # Errors
-/// After `deadline`, stretched by the [`Patience`] of this process: names `what` was waited for and the last error of
+/// After `deadline`, extended by the [`Deadlines`] of this process: names `what` was waited for and the last error of
 /// `check`. A check that hangs is cut then too.
 pub async fn eventually<T, E, F, Fut>(what: impl Display, deadline: Duration, check: F) -> Result<T>
 where
@@ -25,41 +25,41 @@ where
     F: FnMut() -> Fut,
     Fut: Future<Output = Result<T, E>>,
 {
-    static OF_PROCESS: Patience = Patience::new();
-    OF_PROCESS.eventually(what, deadline, check).await
+    static DEADLINES: Deadlines = Deadlines::new();
+    DEADLINES.eventually(what, deadline, check).await
 }
 
-/// How far the waits of a process stretch their deadlines.
+/// Extends the deadlines of the waits of a process.
 ///
 /// The same test takes several times longer on a machine whose cores are shared or slow, so a wait lasts longer than its deadline.
-/// But one fault fails many tests, and a test run that is cut off says nothing about any of them: after the first wait in
-/// vain, all deadlines are as written.
+/// But one fault fails many tests, and CI reports none of them when it runs out of time: after the first wait that fails, all
+/// deadlines are as written.
 #[derive(Debug)]
-pub struct Patience {
-    is_lost: AtomicBool,
+pub struct Deadlines {
+    has_failed: AtomicBool,
 }
 
-impl Patience {
+impl Deadlines {
     /// How many times longer than its deadline a wait lasts.
-    const STRETCH: u32 = 4;
+    const FACTOR: u32 = 4;
 
-    /// That of a process in which no wait was in vain.
+    /// Those of a process in which no wait has failed.
     pub const fn new() -> Self {
         Self {
-            is_lost: AtomicBool::new(false),
+            has_failed: AtomicBool::new(false),
         }
     }
 
     /// How long a wait with this deadline lasts at most.
-    fn stretch(&self, deadline: Duration) -> Duration {
-        if self.is_lost.load(Ordering::Relaxed) {
+    fn limit(&self, deadline: Duration) -> Duration {
+        if self.has_failed.load(Ordering::Relaxed) {
             deadline
         } else {
-            deadline * Self::STRETCH
+            deadline * Self::FACTOR
         }
     }
 
-    /// [`eventually`] with this patience.
+    /// [`eventually`] with these deadlines.
     ///
     /// # Errors
     /// As `eventually`.
@@ -77,8 +77,8 @@ impl Patience {
         let start = Instant::now();
         let mut last = "the first check never answered".to_owned();
         loop {
-            // Another wait of this process may end in vain meanwhile.
-            let limit = self.stretch(deadline);
+            // Another wait of this process may fail meanwhile.
+            let limit = self.limit(deadline);
             let left = limit.saturating_sub(start.elapsed());
             match tokio::time::timeout(left, check()).await {
                 Ok(Ok(value)) => return Ok(value),
@@ -86,9 +86,9 @@ impl Patience {
                 Ok(Err(error)) => last = format!("{error:#}"),
                 Err(_) => {}
             }
-            let limit = self.stretch(deadline);
+            let limit = self.limit(deadline);
             if start.elapsed() >= limit {
-                self.is_lost.store(true, Ordering::Relaxed);
+                self.has_failed.store(true, Ordering::Relaxed);
                 bail!("not within {limit:?}: {what}; last answer: {last}");
             }
             let [shortest, longest] = PAUSE;
@@ -97,7 +97,7 @@ impl Patience {
     }
 }
 
-impl Default for Patience {
+impl Default for Deadlines {
     fn default() -> Self {
         Self::new()
     }

@@ -9,7 +9,7 @@ use anyhow::{Context as _, Result, ensure};
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use kube::{Client, Config};
 use reeve_testkit::{
-    AuditQuery, Objects, Patience, Plane, PlaneOptions, SOON, count, eventually, tally,
+    AuditQuery, Deadlines, Objects, Plane, PlaneOptions, SOON, count, eventually, tally,
 };
 use rustix::process::{Pid, test_kill_process};
 use serde_json::json;
@@ -254,10 +254,10 @@ async fn plane_waits_to_be_killed() -> Result<()> {
 #[tokio::test]
 async fn failed_wait_names_condition_and_error() -> Result<()> {
     let never = || async { Err::<(), _>("the kettle is cold") };
-    let patience = Patience::new();
-    // The first wait in vain lasts longer than its deadline, the second one does not.
+    let deadlines = Deadlines::new();
+    // The first wait that fails lasts longer than its deadline, the second one does not.
     for limit in ["480ms", "120ms"] {
-        let error = patience.eventually("tea is ready", Duration::from_millis(120), never);
+        let error = deadlines.eventually("tea is ready", Duration::from_millis(120), never);
         let error = error.await.err().context("tea from a cold kettle")?;
         let expected = format!("not within {limit}: tea is ready; last answer: the kettle is cold");
         ensure!(error.to_string() == expected, "{error}");
