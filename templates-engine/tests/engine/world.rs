@@ -8,23 +8,18 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use reeve_go_compat::labels::Selector;
 use reeve_templates_engine::ambient::Fixed;
+use reeve_templates_engine::budget::processor_time;
 use reeve_templates_engine::lookup::{Found, Object, Read, ReadError, Reads, Resource};
 use reeve_templates_engine::resolver::{Config, Failed, Input, Options, Resolved, Resolver};
-use rustix::time::{ClockId, clock_gettime};
 use serde_json::{Value as Json, json};
 
 /// Runs something that may take 20 s of this thread's CPU time: what other processes take of a busy machine does not count.
 pub fn in_time<T>(what: &str, run: impl FnOnce() -> T) -> T {
-    let started = thread_cpu_time();
+    let started = processor_time();
     let result = run();
-    let taken = thread_cpu_time().saturating_sub(started);
+    let taken = processor_time().saturating_sub(started);
     assert!(taken < Duration::from_secs(20), "{what}: {taken:?}");
     result
-}
-
-fn thread_cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ThreadCPUTime);
-    Duration::try_from(time).expect("a time that is not negative")
 }
 
 /// Objects, answered as an API server would.
