@@ -370,7 +370,7 @@ fn type_name(value: &Json) -> &'static str {
 }
 
 fn is_whole(number: &serde_json::Number) -> bool {
-    // Kubernetes compares as floats of 64 bits, which have no largest number of 63 bits.
+    // Kubernetes compares floats, and the largest integers of 64 bits round up to 2^63, which is none.
     let float = number.as_f64().unwrap_or_default();
     if number.is_i64() {
         return float < 9_223_372_036_854_775_808.0;

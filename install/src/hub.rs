@@ -75,8 +75,8 @@ impl Hub {
     async fn kind(&self, id: &Id) -> Result<Option<ServedKind>, InstallError> {
         match self.discovery.find(&id.gvk).await {
             Ok(served) => Ok(Some(served)),
+            Err(DiscoveryError::UnknownVersion(_) | DiscoveryError::UnknownKind(_)) => Ok(None),
             Err(DiscoveryError::Unavailable { source, .. }) => Err(id.failed(&source)),
-            Err(_) => Ok(None),
         }
     }
 

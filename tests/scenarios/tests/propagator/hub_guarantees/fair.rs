@@ -49,7 +49,7 @@ async fn play(plane: &Plane) -> Result<()> {
     let beside = edit(&honest, &clusters, "2").await?;
     let ended = greedy_replicas(&site).await?;
     println!(
-        "an edit takes {alone:?} alone, {beside:?} beside a greedy policy: {ended} of {CLUSTERS} replicas of that ended meanwhile"
+        "an edit takes {alone:?} alone, {beside:?} beside a greedy policy, of which {ended} of {CLUSTERS} replicas ended first"
     );
     // Behind the greedy replicas the edit comes after most of them, on machines of any speed.
     ensure!(ended < CLUSTERS / 2, "{ended} greedy replicas ended first");
