@@ -92,7 +92,9 @@ pub async fn apply(
     Ok(())
 }
 
-/// Whether an apply has changed nothing. A dry run leaves the resource version, so the contents are compared as well.
+/// Whether an apply has changed nothing of an object. The resource version does not show it: a dry run leaves it as it is, a controller
+/// may write the status meanwhile, and the API server writes an object when only the order of its field managers changes, as it does
+/// after two of them have applied it in the same second.
 fn is_same(before: &kube::api::DynamicObject, after: &kube::api::DynamicObject) -> bool {
     let essence = |object: &kube::api::DynamicObject| {
         let mut data = object.data.clone();
@@ -105,7 +107,7 @@ fn is_same(before: &kube::api::DynamicObject, after: &kube::api::DynamicObject) 
             object.metadata.annotations.clone(),
         )
     };
-    before.resource_version() == after.resource_version() && essence(before) == essence(after)
+    essence(before) == essence(after)
 }
 
 async fn check(hub: &Hub, objects: &[Value]) -> Result<(), InstallError> {
