@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use petgraph::algo::kosaraju_scc;
+use petgraph::graph::DiGraph;
 use serde_json::json;
 
 use crate::Json;
@@ -187,11 +189,7 @@ impl Expansion {
     pub fn new(templates: impl IntoIterator<Item = ExpansionTemplate>) -> Self {
         let mut templates: Vec<ExpansionTemplate> = templates.into_iter().collect();
         templates.sort_by(|a, b| a.name.cmp(&b.name));
-        let in_cycle = (0..templates.len())
-            .filter(|start| is_in_cycle(&templates, *start))
-            .filter_map(|index| templates.get(index))
-            .map(|template| template.name.clone())
-            .collect();
+        let in_cycle = in_cycle(&templates);
         Self {
             templates,
             in_cycle,
@@ -312,24 +310,22 @@ fn size(value: &Json) -> usize {
     }
 }
 
-fn is_in_cycle(templates: &[ExpansionTemplate], start: usize) -> bool {
-    let Some(first) = templates.get(start) else {
-        return false;
-    };
-    let mut seen = BTreeSet::new();
-    let mut pending = vec![first];
-    while let Some(one) = pending.pop() {
-        if one.makes_for(first) {
-            return true;
-        }
-        let next = templates.iter().filter(|other| one.makes_for(other));
-        for other in next {
-            if seen.insert(&other.name) {
-                pending.push(other);
-            }
-        }
-    }
-    false
+/// The templates that expand, by one or several others, what they themselves generate.
+fn in_cycle(templates: &[ExpansionTemplate]) -> BTreeSet<String> {
+    let edges = templates.iter().enumerate().flat_map(|(from, template)| {
+        let made = templates.iter().enumerate();
+        made.filter(|(_, other)| template.makes_for(other))
+            .map(move |(to, _)| (from, to))
+    });
+    let graph = DiGraph::<(), (), usize>::from_edges(edges);
+    // No template applies to what it generates itself (`ExpansionTemplate::parse`): a cycle has two templates at least.
+    kosaraju_scc(&graph)
+        .into_iter()
+        .filter(|component| component.len() > 1)
+        .flatten()
+        .filter_map(|node| templates.get(node.index()))
+        .map(|template| template.name.clone())
+        .collect()
 }
 
 #[cfg(test)]

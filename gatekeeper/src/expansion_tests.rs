@@ -69,6 +69,19 @@ fn gk_121_templates_in_a_cycle_expand_nothing() {
     assert_eq!(expansion.expand(&deployment()).unwrap().len(), 1);
 }
 
+/// The search is for all templates at once: one for each of them would take minutes here.
+#[test]
+fn gk_121_a_cycle_is_found_among_a_thousand_templates() {
+    let chain = |number: usize| format!("K{}", if number == 1_000 { 500 } else { number });
+    let templates = (0..1_000).map(|number| {
+        let name = format!("t{number:03}");
+        parsed(&name, &chain(number), &chain(number + 1))
+    });
+    let expansion = Expansion::new(templates);
+    let cycle: Vec<String> = (500..1_000).map(|number| format!("t{number}")).collect();
+    assert_eq!(expansion.disabled().collect::<Vec<_>>(), cycle);
+}
+
 /// Each template expands the kinds of all templates before it, so that it doubles the number of objects.
 fn doubling(count: usize) -> Expansion {
     Expansion::new((0..count).map(|number| {
