@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::Client;
 use kube::api::{Api, DynamicObject};
@@ -33,18 +34,20 @@ const USER_AGENT: &str = concat!(
 const FILES: Duration = Duration::from_secs(10);
 
 /// Runs the controller until `stop`, or until one of its tasks fails.
-pub async fn run(args: Args, stop: CancellationToken) -> Result<(), ManagerError> {
-    let manager = Manager::with_logging(&args.log, &InProcessServers::default(), stop)?;
-    let outcome = start(&args, manager).await;
-    if let Err(error) = &outcome {
-        let text = match error {
-            ManagerError::Client(_) => messages::NO_MANAGER,
-            ManagerError::Serve(_) | ManagerError::Logging(_) => messages::NO_AGENT,
-            ManagerError::Leader(_) | ManagerError::Task(_) => messages::PROBLEM,
-        };
-        tracing::error!(error = reeve_runtime::object::error_chain(error), "{text}");
-    }
-    outcome
+pub fn run(args: Args, stop: CancellationToken) -> BoxFuture<'static, Result<(), ManagerError>> {
+    Box::pin(async move {
+        let manager = Manager::with_logging(&args.log, &InProcessServers::default(), stop)?;
+        let outcome = start(&args, manager).await;
+        if let Err(error) = &outcome {
+            let text = match error {
+                ManagerError::Client(_) => messages::NO_MANAGER,
+                ManagerError::Serve(_) | ManagerError::Logging(_) => messages::NO_AGENT,
+                ManagerError::Leader(_) | ManagerError::Task(_) => messages::PROBLEM,
+            };
+            tracing::error!(error = reeve_runtime::object::error_chain(error), "{text}");
+        }
+        outcome
+    })
 }
 
 async fn start(args: &Args, mut manager: Manager) -> Result<(), ManagerError> {

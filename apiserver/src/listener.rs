@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use reeve_serving::Peer;
+use rustls::server::danger::ClientCertVerifier;
 use tokio::net::TcpListener;
 use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
@@ -72,15 +73,23 @@ impl Server {
         let listener =
             reeve_serving::Listener::new("API server", tcp, Some(Arc::new(config)), limits);
         let server = self.clone();
-        let service = move |peer: &Peer| {
-            let user = identity(&*trusted, &peer.certificates);
-            server.service_of(user)
-        };
-        // The listener ends with its task.
-        let task = tokio::spawn(listener.serve(service, CancellationToken::new()));
         Ok(Listener {
             address,
-            task: task.abort_handle(),
+            task: server.spawn(listener, trusted),
         })
+    }
+
+    /// Not async: what it spawns is compiled here once, and not for each crate that listens.
+    fn spawn(
+        self,
+        listener: reeve_serving::Listener,
+        trusted: Arc<dyn ClientCertVerifier>,
+    ) -> AbortHandle {
+        let service = move |peer: &Peer| {
+            let user = identity(&*trusted, &peer.certificates);
+            self.service_of(user)
+        };
+        // The listener ends with its task.
+        tokio::spawn(listener.serve(service, CancellationToken::new())).abort_handle()
     }
 }

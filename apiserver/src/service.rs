@@ -9,7 +9,8 @@ use bytes::Bytes;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
 use http::header::{CONTENT_TYPE, EXPECT, RETRY_AFTER, USER_AGENT, WARNING};
-use http::{HeaderMap, HeaderValue, Method, Request, Response, Version};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Version};
+use http_body_util::BodyExt as _;
 
 use crate::aggregation;
 use crate::audit::{AuditEvent, AuditedRequest};
@@ -24,7 +25,7 @@ use crate::meta::NoRandomness;
 use crate::operations::{Lines, ObjectRequest, Reply};
 use crate::request::Transport;
 use crate::request::accept::{self, Form, RowObject};
-use crate::request::content::{Content, discard};
+use crate::request::content::{Content, RequestBody, discard};
 use crate::request::path::{Route, Target, route};
 use crate::request::query::Query;
 use crate::server::Server;
@@ -86,17 +87,23 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         let Self { server, client } = self.clone();
-        Box::pin(LargeStack::new(async move {
-            Ok(serve(server.state, client, request).await)
-        }))
+        let request = request.map(|body| body.map_err(Into::into).boxed_unsync());
+        serve_on_large_stack(server.state, client, request)
     }
 }
 
-async fn serve<B>(state: Arc<State>, client: Client, request: Request<B>) -> Response<Body>
-where
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: std::error::Error + Send + Sync + 'static,
-{
+/// Of one type of body, and boxed: this is compiled here once, and not for each crate that sends requests.
+fn serve_on_large_stack(
+    state: Arc<State>,
+    client: Client,
+    request: Request<RequestBody>,
+) -> BoxFuture<'static, Result<Response<Body>, Infallible>> {
+    Box::pin(LargeStack::new(async move {
+        Ok(serve(state, client, request).await)
+    }))
+}
+
+async fn serve(state: Arc<State>, client: Client, request: Request<RequestBody>) -> Response<Body> {
     let (parts, body) = request.into_parts();
     let discards = client.transport == Transport::Remote
         && parts.version != Version::HTTP_2
@@ -111,16 +118,12 @@ where
 }
 
 /// Takes the body only when it is to be read.
-async fn respond_to<B>(
+async fn respond_to(
     state: Arc<State>,
     client: Client,
     parts: http::request::Parts,
-    body: &mut Option<B>,
-) -> Response<Body>
-where
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: std::error::Error + Send + Sync + 'static,
-{
+    body: &mut Option<RequestBody>,
+) -> Response<Body> {
     let form = accept::form(&parts.headers).unwrap_or_default();
     let user = match authenticate(
         state.authorizer(),
@@ -162,18 +165,14 @@ where
 }
 
 /// What a request brings, and what it leaves besides its response.
-struct Exchange<'a, B> {
+struct Exchange<'a> {
     /// Absent once it has been read.
-    body: &'a mut Option<B>,
+    body: &'a mut Option<RequestBody>,
     record: Option<AuditEvent>,
     warnings: Vec<String>,
 }
 
-impl<B> Exchange<'_, B>
-where
-    B: http_body::Body<Data = Bytes> + Send + 'static,
-    B::Error: std::error::Error + Send + Sync + 'static,
-{
+impl Exchange<'_> {
     /// Reads the body of a request whose user may send it.
     async fn read(&mut self, request: &HttpRequest) -> Result<Content, StatusError> {
         let Some(body) = self.body.take() else {
@@ -245,11 +244,7 @@ impl HttpRequest {
         record.map(Some)
     }
 
-    async fn answer<B>(self, exchange: &mut Exchange<'_, B>) -> Result<Response<Body>, StatusError>
-    where
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: std::error::Error + Send + Sync + 'static,
-    {
+    async fn answer(self, exchange: &mut Exchange<'_>) -> Result<Response<Body>, StatusError> {
         match route(&self.path) {
             Route::Objects(target) => self.objects(target, exchange).await,
             other => {
@@ -330,15 +325,11 @@ impl HttpRequest {
             .any(|group| group.name == *name)
     }
 
-    async fn objects<B>(
+    async fn objects(
         self,
         target: Target,
-        exchange: &mut Exchange<'_, B>,
-    ) -> Result<Response<Body>, StatusError>
-    where
-        B: http_body::Body<Data = Bytes> + Send + 'static,
-        B::Error: std::error::Error + Send + Sync + 'static,
-    {
+        exchange: &mut Exchange<'_>,
+    ) -> Result<Response<Body>, StatusError> {
         let kinds = self.state.kinds();
         let kind = kinds.find(&target.group, &target.version, &target.resource);
         let Some(kind) = kind.map(Arc::clone) else {
@@ -397,10 +388,7 @@ impl HttpRequest {
             Some("Object") => RowObject::Whole,
             _ => RowObject::Metadata,
         };
-        let header = |name: http::HeaderName| {
-            let text = self.headers.get(name).and_then(|value| value.to_str().ok());
-            text.unwrap_or_default().to_owned()
-        };
+        let (agent, content_type) = (self.header(&USER_AGENT), self.header(&CONTENT_TYPE));
         let refused_with = Arc::default();
         // Refusals have these warnings, too.
         let custom = kind.custom.as_ref();
@@ -418,8 +406,8 @@ impl HttpRequest {
             namespace: target.namespace,
             name: target.name,
             subresource: target.subresource,
-            agent: header(USER_AGENT),
-            content_type: header(CONTENT_TYPE),
+            agent,
+            content_type,
             warnings: Vec::new(),
             refused_with: Arc::clone(&refused_with),
             origin: crate::operations::Origin::default(),
@@ -438,6 +426,12 @@ impl HttpRequest {
         })?;
         exchange.warnings.extend_from_slice(&call.warnings);
         Ok(replied(&call.kind, call.form, reply, &exchange.warnings))
+    }
+
+    /// The text of a header, empty without it.
+    fn header(&self, name: &HeaderName) -> String {
+        let text = self.headers.get(name).and_then(|value| value.to_str().ok());
+        text.unwrap_or_default().to_owned()
     }
 
     fn check_right(&self, target: &Target, verb: &str) -> Result<(), StatusError> {

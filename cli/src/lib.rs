@@ -290,7 +290,7 @@ async fn start(component: Component, stop: CancellationToken) -> Result<ExitCode
             reeve_config_policy_controller::run(args, stop).await?;
         }
         Component::AddonController(args) => {
-            Box::pin(reeve_addon_controller::run(args, stop)).await?;
+            reeve_addon_controller::run(args, stop).await?;
         }
         Component::Apiserver(args) => apiserver::run(args, stop).await?,
         Component::Up(args) => return up::run(args, stop).await,

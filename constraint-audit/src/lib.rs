@@ -37,6 +37,7 @@ pub mod webhook;
 
 use std::str::FromStr;
 
+use futures::future::BoxFuture;
 use kube::Client;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::metrics::ControllerMetrics;
@@ -123,18 +124,20 @@ impl Default for Options {
 }
 
 /// Audits the constraints of a cluster until `stop`, if the mode lets it.
-pub async fn run(
+pub fn run(
     client: Client,
     options: Options,
     metrics: ControllerMetrics,
     stop: CancellationToken,
-) -> Result<(), TaskError> {
-    match options.mode {
-        Mode::Off => {
-            stop.cancelled().await;
-            Ok(())
+) -> BoxFuture<'static, Result<(), TaskError>> {
+    Box::pin(async move {
+        match options.mode {
+            Mode::Off => {
+                stop.cancelled().await;
+                Ok(())
+            }
+            Mode::Auto => live::run(client, options, metrics, stop).await,
+            Mode::Materialised => audit::run(client, options, &metrics, stop).await,
         }
-        Mode::Auto => live::run(client, options, metrics, stop).await,
-        Mode::Materialised => audit::run(client, options, &metrics, stop).await,
-    }
+    })
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::pin::pin;
 
 use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use kube::Client;
 use kube::core::{ApiResource, GroupVersionKind};
 use kube::runtime::watcher;
@@ -63,20 +64,22 @@ impl OneAudit {
     ///
     /// # Errors
     /// When the kinds of the cluster cannot be discovered, or its Namespaces cannot be listed.
-    pub async fn begin(objects: Objects) -> Result<Self, String> {
-        let source = Source::of(objects).await?;
-        let mut audit = Self {
-            engine: reeve_constraint_worker::client(Options::default()),
-            effect: Effect::default(),
-            results: Results::default(),
-            inventory: Vec::new(),
-            secrets: InventorySecrets::default(),
-            source,
-        };
-        audit.read_namespaces().await?;
-        audit.read_configuration().await;
-        audit.read_templates().await;
-        Ok(audit)
+    pub fn begin(objects: Objects) -> BoxFuture<'static, Result<Self, String>> {
+        Box::pin(async move {
+            let source = Source::of(objects).await?;
+            let mut audit = Self {
+                engine: reeve_constraint_worker::client(Options::default()),
+                effect: Effect::default(),
+                results: Results::default(),
+                inventory: Vec::new(),
+                secrets: InventorySecrets::default(),
+                source,
+            };
+            audit.read_namespaces().await?;
+            audit.read_configuration().await;
+            audit.read_templates().await;
+            Ok(audit)
+        })
     }
 
     /// Adds a constraint template in place of one that is among the objects.
@@ -107,37 +110,39 @@ impl OneAudit {
     }
 
     /// Reviews the objects. What cannot be read makes the audits of constraints incomplete.
-    pub async fn run(&mut self) {
-        self.inventory = inventory::kinds(&self.engine, &self.source.served, &self.effect);
-        for kind in &self.inventory {
-            let (engine, effect) = (&mut self.engine, &self.effect);
-            let secrets = &mut self.secrets;
-            let visited = self.source.visit(kind, |object| {
-                if !effect.excludes(Process::Sync, &object) {
-                    secrets.insert(&object);
-                    engine.set_object(&object);
+    pub fn run(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.inventory = inventory::kinds(&self.engine, &self.source.served, &self.effect);
+            for kind in &self.inventory {
+                let (engine, effect) = (&mut self.engine, &self.effect);
+                let secrets = &mut self.secrets;
+                let visited = self.source.visit(kind, |object| {
+                    if !effect.excludes(Process::Sync, &object) {
+                        secrets.insert(&object);
+                        engine.set_object(&object);
+                    }
+                });
+                if let Err(reason) = visited.await {
+                    self.results.refuse(kind, reason);
                 }
-            });
-            if let Err(reason) = visited.await {
-                self.results.refuse(kind, reason);
             }
-        }
-        let secrets = self.secrets.values();
-        let served = self.source.kinds();
-        let audited = kinds_to_list(self.engine.constraints(), &served, |kind, one| {
-            self.effect.expansion.makes_for(kind, one)
-        });
-        for kind in &audited {
-            let (engine, effect, results) = (&self.engine, &self.effect, &mut self.results);
-            let visited = self.source.visit(kind, |object| {
-                if !effect.excludes(Process::Audit, &object) {
-                    review(engine, effect, &secrets, results, object);
+            let secrets = self.secrets.values();
+            let served = self.source.kinds();
+            let audited = kinds_to_list(self.engine.constraints(), &served, |kind, one| {
+                self.effect.expansion.makes_for(kind, one)
+            });
+            for kind in &audited {
+                let (engine, effect, results) = (&self.engine, &self.effect, &mut self.results);
+                let visited = self.source.visit(kind, |object| {
+                    if !effect.excludes(Process::Audit, &object) {
+                        review(engine, effect, &secrets, results, object);
+                    }
+                });
+                if let Err(reason) = visited.await {
+                    self.results.refuse(kind, reason);
                 }
-            });
-            if let Err(reason) = visited.await {
-                self.results.refuse(kind, reason);
             }
-        }
+        })
     }
 
     /// A constraint as an audit leaves it: with its status, which lists all violations.

@@ -13,21 +13,24 @@ mod rights;
 #[cfg(test)]
 mod tests;
 
+use futures::future::BoxFuture;
 use kube::Client;
 use reeve_report::{Entry, Rule, State};
 
 pub use observe::Unreachable;
 
 /// All checks of a hub, each with what was found. The error is that no check is possible.
-pub async fn examine(hub: &Client) -> Result<Vec<Entry>, Unreachable> {
-    let hub = observe::Hub::connect(hub).await?;
-    let deployments = hub.deployments().await;
-    let mut entries = ocm::checks(&hub).await;
-    entries.extend(kinds::checks(&hub).await);
-    entries.extend(components::checks(&hub, &deployments).await);
-    entries.extend(rights::checks(&hub, &deployments).await);
-    entries.extend(addons::checks(&hub).await);
-    Ok(grouped(entries))
+pub fn examine(hub: &Client) -> BoxFuture<'_, Result<Vec<Entry>, Unreachable>> {
+    Box::pin(async move {
+        let hub = observe::Hub::connect(hub).await?;
+        let deployments = hub.deployments().await;
+        let mut entries = ocm::checks(&hub).await;
+        entries.extend(kinds::checks(&hub).await);
+        entries.extend(components::checks(&hub, &deployments).await);
+        entries.extend(rights::checks(&hub, &deployments).await);
+        entries.extend(addons::checks(&hub).await);
+        Ok(grouped(entries))
+    })
 }
 
 /// The checks of a subject one after the other, where the first of them is.

@@ -5,6 +5,7 @@ use std::io::Read as _;
 use std::os::unix::fs::FileTypeExt as _;
 use std::path::{Path, PathBuf};
 
+use futures::future::BoxFuture;
 use reeve_config_policy_controller::dryrun::DiffLength;
 use serde_json::{Map, Value};
 
@@ -22,24 +23,26 @@ use crate::{generate, logs, messages, policies, resources, world};
 const FAILED: u8 = 1;
 
 /// Runs the command.
-pub async fn run(args: &Args, caller: Caller) -> Outcome {
-    if let Some(Command::Generate) = args.command {
-        return match mappings(args).await {
-            Ok(stdout) => Outcome {
-                stdout,
-                ..Outcome::default()
-            },
-            Err(error) => Outcome::error(FAILED, &error.to_string()),
-        };
-    }
-    if let Some(wrong) = wrong_usage(args) {
-        return Outcome::error(caller.usage_code(), wrong);
-    }
-    let mut outcome = Outcome::default();
-    if let Err(error) = evaluate(args, caller, &mut outcome).await {
-        outcome.fail(FAILED, &error.to_string());
-    }
-    outcome
+pub fn run(args: &Args, caller: Caller) -> BoxFuture<'_, Outcome> {
+    Box::pin(async move {
+        if let Some(Command::Generate) = args.command {
+            return match mappings(args).await {
+                Ok(stdout) => Outcome {
+                    stdout,
+                    ..Outcome::default()
+                },
+                Err(error) => Outcome::error(FAILED, &error.to_string()),
+            };
+        }
+        if let Some(wrong) = wrong_usage(args) {
+            return Outcome::error(caller.usage_code(), wrong);
+        }
+        let mut outcome = Outcome::default();
+        if let Err(error) = evaluate(args, caller, &mut outcome).await {
+            outcome.fail(FAILED, &error.to_string());
+        }
+        outcome
+    })
 }
 
 /// Evaluates all policies of a text against the objects of another, and returns their compliance messages.

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
+use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::{Namespace, ServiceAccount};
 use kube::Client;
 use kube::api::{Api, DynamicObject, Patch, PatchParams};
@@ -128,24 +129,26 @@ enum Stage {
 
 /// Applies objects: namespaces first, then CRDs, then the rest in their order. A namespace that is missing is made. An
 /// object that is refused does not keep the others from being applied.
-pub async fn apply(target: &Target, all: &[Object]) -> Applied {
-    let mut all: Vec<&Object> = all.iter().collect();
-    // A stable sort: within a stage the order of the files stays.
-    all.sort_by_key(|object| stage(object));
-    // Discovery reads only the groups that the objects name: another one may be broken.
-    let discovery = Discovery::new(target.client.clone());
-    let mut applied = Applied::default();
-    let mut known = BTreeSet::new();
-    for object in all {
-        match apply_one(target, &discovery, object, &mut known).await {
-            Ok(made) => {
-                applied.count += 1;
-                applied.namespaces.extend(made);
+pub fn apply<'a>(target: &'a Target, all: &'a [Object]) -> BoxFuture<'a, Applied> {
+    Box::pin(async move {
+        let mut all: Vec<&Object> = all.iter().collect();
+        // A stable sort: within a stage the order of the files stays.
+        all.sort_by_key(|object| stage(object));
+        // Discovery reads only the groups that the objects name: another one may be broken.
+        let discovery = Discovery::new(target.client.clone());
+        let mut applied = Applied::default();
+        let mut known = BTreeSet::new();
+        for object in all {
+            match apply_one(target, &discovery, object, &mut known).await {
+                Ok(made) => {
+                    applied.count += 1;
+                    applied.namespaces.extend(made);
+                }
+                Err(error) => applied.errors.push(error),
             }
-            Err(error) => applied.errors.push(error),
         }
-    }
-    applied
+        applied
+    })
 }
 
 fn stage(object: &Object) -> Stage {

@@ -3,6 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Parser as _;
+use futures::future::BoxFuture;
 use reeve_config_policy_controller as configuration;
 use reeve_framework_addon as addon;
 use reeve_propagator as propagator;
@@ -91,91 +92,94 @@ const IN_PROCESS_FLAGS: [&str; 3] = [
 
 impl Fleet {
     /// Runs all controllers until `stop`, or until one of them ends.
-    pub async fn run(&self, stop: CancellationToken) -> Result<(), ComponentError> {
-        let mut all = JoinSet::new();
-        let hub = self.hub.client();
-        let names = self
-            .clusters
-            .iter()
-            .map(|cluster| cluster.name.clone())
-            .collect();
-        all.spawn({
-            let (hub, stop) = (hub.clone(), stop.clone());
-            async move {
-                heartbeat::run(hub, names, stop).await;
-                Ok(())
-            }
-        });
-        all.spawn({
-            let (hub, stop) = (hub.clone(), stop.clone());
-            let metrics = self.metrics();
-            async move {
-                let ended = registration::controller::run(hub, metrics, stop).await;
-                ended.map_err(|source| ComponentError::Hub {
-                    name: "registration",
-                    source,
-                })
-            }
-        });
-        all.spawn({
-            let stop = stop.clone();
-            let deps = Deps::of(hub).tracked_by(&self.activity.component());
-            async move {
-                let ended = controller::run(deps, stop).await;
-                ended.map_err(|source| ComponentError::Hub {
-                    name: "placement",
-                    source,
-                })
-            }
-        });
-        all.spawn({
-            let (hub, stop, metrics) = (self.hub.client(), stop.clone(), self.metrics());
-            async move {
-                let ended = placement_rules::run(hub, metrics, stop).await;
-                ended.map_err(|source| ComponentError::Hub {
-                    name: "placement rules",
-                    source,
-                })
-            }
-        });
-        let args = self.propagator_args()?;
-        let stopped = stop.clone();
-        all.spawn(async move {
-            let ended = propagator::run(args, stopped).await;
-            ended.map_err(|source| ComponentError::Propagator(Box::new(source)))
-        });
-        for cluster in &self.clusters {
-            self.run_agents(cluster, &mut all, &stop)?;
-            if self.constraints != Constraints::Ignored {
-                let (server, name, stop) =
-                    (cluster.server.clone(), cluster.name.clone(), stop.clone());
-                let (metrics, constraints) = (self.metrics(), self.constraints);
-                let evaluation = cluster.constraints.clone();
-                all.spawn(async move {
-                    let ended = evaluation.run(&server, constraints, metrics, stop).await;
-                    ended.map_err(|source| ComponentError::Constraints {
-                        cluster: name,
-                        source,
-                    })
-                });
-            }
-            if self.pods == Pods::Settled {
-                let (client, name, stop) = (cluster.client(), cluster.name.clone(), stop.clone());
+    pub fn run(&self, stop: CancellationToken) -> BoxFuture<'_, Result<(), ComponentError>> {
+        Box::pin(async move {
+            let mut all = JoinSet::new();
+            let hub = self.hub.client();
+            let names = self
+                .clusters
+                .iter()
+                .map(|cluster| cluster.name.clone())
+                .collect();
+            all.spawn({
+                let (hub, stop) = (hub.clone(), stop.clone());
+                async move {
+                    heartbeat::run(hub, names, stop).await;
+                    Ok(())
+                }
+            });
+            all.spawn({
+                let (hub, stop) = (hub.clone(), stop.clone());
                 let metrics = self.metrics();
-                all.spawn(async move {
-                    let ended = pods::settle(client, metrics, stop).await;
-                    ended.map_err(|source| ComponentError::Pods {
-                        cluster: name,
+                async move {
+                    let ended = registration::controller::run(hub, metrics, stop).await;
+                    ended.map_err(|source| ComponentError::Hub {
+                        name: "registration",
                         source,
                     })
-                });
+                }
+            });
+            all.spawn({
+                let stop = stop.clone();
+                let deps = Deps::of(hub).tracked_by(&self.activity.component());
+                async move {
+                    let ended = controller::run(deps, stop).await;
+                    ended.map_err(|source| ComponentError::Hub {
+                        name: "placement",
+                        source,
+                    })
+                }
+            });
+            all.spawn({
+                let (hub, stop, metrics) = (self.hub.client(), stop.clone(), self.metrics());
+                async move {
+                    let ended = placement_rules::run(hub, metrics, stop).await;
+                    ended.map_err(|source| ComponentError::Hub {
+                        name: "placement rules",
+                        source,
+                    })
+                }
+            });
+            let args = self.propagator_args()?;
+            let stopped = stop.clone();
+            all.spawn(async move {
+                let ended = propagator::run(args, stopped).await;
+                ended.map_err(|source| ComponentError::Propagator(Box::new(source)))
+            });
+            for cluster in &self.clusters {
+                self.run_agents(cluster, &mut all, &stop)?;
+                if self.constraints != Constraints::Ignored {
+                    let (server, name, stop) =
+                        (cluster.server.clone(), cluster.name.clone(), stop.clone());
+                    let (metrics, constraints) = (self.metrics(), self.constraints);
+                    let evaluation = cluster.constraints.clone();
+                    all.spawn(async move {
+                        let ended = evaluation.run(&server, constraints, metrics, stop).await;
+                        ended.map_err(|source| ComponentError::Constraints {
+                            cluster: name,
+                            source,
+                        })
+                    });
+                }
+                if self.pods == Pods::Settled {
+                    let (client, name, stop) =
+                        (cluster.client(), cluster.name.clone(), stop.clone());
+                    let metrics = self.metrics();
+                    all.spawn(async move {
+                        let ended = pods::settle(client, metrics, stop).await;
+                        ended.map_err(|source| ComponentError::Pods {
+                            cluster: name,
+                            source,
+                        })
+                    });
+                }
             }
-        }
-        while let Some(ended) = all.join_next().await {
-            stop.cancel();
-            ended??;
-        }
-        Ok(())
+            while let Some(ended) = all.join_next().await {
+                stop.cancel();
+                ended??;
+            }
+            Ok(())
+        })
     }
 
     fn run_agents(

@@ -1,5 +1,6 @@
 //! What a fleet gets before anything is evaluated, and what was done for it without being asked for.
 
+use futures::future::BoxFuture;
 use reeve_manifests::Object;
 
 use crate::apply::{ApplyError, Target, apply};
@@ -63,37 +64,41 @@ impl SetUp {
 
 impl Fleet {
     /// Applies the first objects: CRDs, then those of clusters, then those of the hub. All are tried.
-    pub async fn set_up(&self, initial: &Initial) -> Result<SetUp, kube::Error> {
-        let mut done = SetUp::default();
-        let hub = Target::hub(self.hub.client());
-        done.apply(&hub, &initial.crds).await;
-        for member in &self.clusters {
-            let target = Target::cluster(&member.name, member.client());
-            done.apply(&target, &initial.crds).await;
-            let own = initial.of_clusters.iter();
-            for (_, objects) in own.filter(|(name, _)| *name == member.name) {
-                done.apply(&target, objects).await;
+    pub fn set_up<'a>(&'a self, initial: &'a Initial) -> BoxFuture<'a, Result<SetUp, kube::Error>> {
+        Box::pin(async move {
+            let mut done = SetUp::default();
+            let hub = Target::hub(self.hub.client());
+            done.apply(&hub, &initial.crds).await;
+            for member in &self.clusters {
+                let target = Target::cluster(&member.name, member.client());
+                done.apply(&target, &initial.crds).await;
+                let own = initial.of_clusters.iter();
+                for (_, objects) in own.filter(|(name, _)| *name == member.name) {
+                    done.apply(&target, objects).await;
+                }
             }
-        }
-        self.apply_to_hub(&initial.of_hub, initial.unbound, &mut done)
-            .await?;
-        Ok(done)
+            self.apply_to_hub(&initial.of_hub, initial.unbound, &mut done)
+                .await?;
+            Ok(done)
+        })
     }
 
     /// Applies objects to the hub, and then binds policies that no binding names.
-    pub async fn apply_to_hub(
-        &self,
-        objects: &[Object],
+    pub fn apply_to_hub<'a>(
+        &'a self,
+        objects: &'a [Object],
         unbound: Unbound,
-        done: &mut SetUp,
-    ) -> Result<(), kube::Error> {
-        let hub = Target::hub(self.hub.client());
-        done.applied += done.apply(&hub, objects).await;
-        if unbound == Unbound::Bound {
-            let bound = bind_unbound(&hub.client).await?;
-            done.bound.extend(bound.policies);
-            done.errors.extend(bound.errors);
-        }
-        Ok(())
+        done: &'a mut SetUp,
+    ) -> BoxFuture<'a, Result<(), kube::Error>> {
+        Box::pin(async move {
+            let hub = Target::hub(self.hub.client());
+            done.applied += done.apply(&hub, objects).await;
+            if unbound == Unbound::Bound {
+                let bound = bind_unbound(&hub.client).await?;
+                done.bound.extend(bound.policies);
+                done.errors.extend(bound.errors);
+            }
+            Ok(())
+        })
     }
 }

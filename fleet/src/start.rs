@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use futures::StreamExt as _;
+use futures::future::BoxFuture;
 use futures::stream;
 use kube::Client;
 use kube::core::Request;
@@ -168,52 +169,54 @@ pub struct Fleet {
 impl Fleet {
     /// Creates the servers, the CRDs, and the clusters on the hub. [`Fleet::run`] runs the controllers. The clusters
     /// of an earlier fleet in [`FleetOptions::data`] are part of this one, too.
-    pub async fn start(options: FleetOptions) -> Result<Self, FleetError> {
-        let open = |path: &PathBuf| Data::open(path, DataKind::Fleet);
-        let data = options.data.as_ref().map(open).transpose()?;
-        let names = clusters(&options, data.as_ref())?;
-        let (pods, limits, constraints) = (options.pods, options.limits, options.constraints);
-        let members = Members { options, data };
-        let of_placement = placement::crds::crds()?;
-        let of_policies = reeve_api::crds::all()?.into_iter();
-        let of_policies: Vec<Value> = of_policies.map(|(_, crd)| crd).collect();
-        let hub = members.start(HUB, 0).await?;
-        let client = hub.client();
-        let of_hub = crds::of_hub()?;
-        for crd in of_policies.iter().chain(&of_placement).chain(&of_hub) {
-            make(&client, HUB, crd).await?;
-        }
-        make(&client, HUB, &objects::namespace(objects::POLICIES)).await?;
-        let mut of_cluster = of_policies;
-        of_cluster.extend(crds::of_cluster()?);
-        let starter = Arc::new(ClusterStarter {
-            members,
-            crds: of_cluster,
-        });
-        let start = |(place, wanted): (usize, Cluster)| {
-            let starter = Arc::clone(&starter);
-            AbortOnDropHandle::new(tokio::spawn(async move {
-                starter.start(place, &wanted).await.map(|one| (one, wanted))
-            }))
-        };
-        let at_once = std::thread::available_parallelism().map_or(1, NonZero::get);
-        let mut joining = stream::iter(names.into_iter().enumerate())
-            .map(start)
-            .buffered(at_once);
-        let mut clusters = Vec::new();
-        while let Some(cluster) = joining.next().await {
-            let (cluster, wanted) = cluster.map_err(FleetError::Broke)??;
-            join(&client, &wanted).await?;
-            clusters.push(cluster);
-        }
-        make(&client, HUB, &objects::binding(objects::POLICIES, "global")).await?;
-        Ok(Self {
-            hub,
-            clusters,
-            pods,
-            limits,
-            constraints,
-            activity: Activity::default(),
+    pub fn start(options: FleetOptions) -> BoxFuture<'static, Result<Self, FleetError>> {
+        Box::pin(async move {
+            let open = |path: &PathBuf| Data::open(path, DataKind::Fleet);
+            let data = options.data.as_ref().map(open).transpose()?;
+            let names = clusters(&options, data.as_ref())?;
+            let (pods, limits, constraints) = (options.pods, options.limits, options.constraints);
+            let members = Members { options, data };
+            let of_placement = placement::crds::crds()?;
+            let of_policies = reeve_api::crds::all()?.into_iter();
+            let of_policies: Vec<Value> = of_policies.map(|(_, crd)| crd).collect();
+            let hub = members.start(HUB, 0).await?;
+            let client = hub.client();
+            let of_hub = crds::of_hub()?;
+            for crd in of_policies.iter().chain(&of_placement).chain(&of_hub) {
+                make(&client, HUB, crd).await?;
+            }
+            make(&client, HUB, &objects::namespace(objects::POLICIES)).await?;
+            let mut of_cluster = of_policies;
+            of_cluster.extend(crds::of_cluster()?);
+            let starter = Arc::new(ClusterStarter {
+                members,
+                crds: of_cluster,
+            });
+            let start = |(place, wanted): (usize, Cluster)| {
+                let starter = Arc::clone(&starter);
+                AbortOnDropHandle::new(tokio::spawn(async move {
+                    starter.start(place, &wanted).await.map(|one| (one, wanted))
+                }))
+            };
+            let at_once = std::thread::available_parallelism().map_or(1, NonZero::get);
+            let mut joining = stream::iter(names.into_iter().enumerate())
+                .map(start)
+                .buffered(at_once);
+            let mut clusters = Vec::new();
+            while let Some(cluster) = joining.next().await {
+                let (cluster, wanted) = cluster.map_err(FleetError::Broke)??;
+                join(&client, &wanted).await?;
+                clusters.push(cluster);
+            }
+            make(&client, HUB, &objects::binding(objects::POLICIES, "global")).await?;
+            Ok(Self {
+                hub,
+                clusters,
+                pods,
+                limits,
+                constraints,
+                activity: Activity::default(),
+            })
         })
     }
 

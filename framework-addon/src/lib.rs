@@ -41,6 +41,7 @@ mod templates;
 mod trigger_uninstall;
 mod uninstalling;
 
+use futures::future::BoxFuture;
 use reeve_runtime::CancellationToken;
 
 pub use args::Args;
@@ -52,11 +53,13 @@ pub use policy_template_sync::messages::constraint_template_created;
 pub use reporter::Finding;
 
 /// Runs the add-on until `stop`, or until one of its tasks fails; a sub-command until it is done.
-pub async fn run(mut args: Args, stop: CancellationToken) -> Result<(), Error> {
-    match args.command.take() {
-        None => manager::run(args, stop).await,
-        Some(Command::TriggerUninstall(args)) => {
-            Ok(Box::pin(trigger_uninstall::run(args, stop)).await?)
+pub fn run(mut args: Args, stop: CancellationToken) -> BoxFuture<'static, Result<(), Error>> {
+    Box::pin(async move {
+        match args.command.take() {
+            None => manager::run(args, stop).await,
+            Some(Command::TriggerUninstall(args)) => {
+                Ok(Box::pin(trigger_uninstall::run(args, stop)).await?)
+            }
         }
-    }
+    })
 }

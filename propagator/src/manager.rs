@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use kube::Client;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::client::ClientOptions;
@@ -40,9 +41,11 @@ const CONTROLLER: &str = "policy-propagator";
 const SETS_CONTROLLER: &str = "policy-set";
 
 /// Runs the propagator until `stop`, or until one of its tasks fails.
-pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
-    // Boxed: the future is large, and every caller would hold it.
-    Box::pin(start(args, stop)).await
+pub fn run(args: Args, stop: CancellationToken) -> BoxFuture<'static, Result<(), Error>> {
+    Box::pin(async move {
+        // Boxed: the future is large, and every caller would hold it.
+        Box::pin(start(args, stop)).await
+    })
 }
 
 async fn start(args: Args, stop: CancellationToken) -> Result<(), Error> {

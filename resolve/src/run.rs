@@ -4,6 +4,7 @@ use std::io::{IsTerminal as _, Read as _};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
+use futures::future::BoxFuture;
 use reeve_manifests::documents;
 use reeve_template_reads::{ReadCache, run_blocking};
 use serde_json::Value;
@@ -21,43 +22,45 @@ use crate::{messages, saved, yaml};
 const UNRESOLVED: u8 = 2;
 
 /// Runs the command.
-pub async fn run(args: Args, caller: Caller) -> Outcome {
-    if let Some(Command::Lint { file, sarif }) = &args.command {
-        return lint(file.as_deref(), sarif.as_deref(), caller);
-    }
-    if let Some(wrong) = wrong_usage(&args, caller) {
-        return Outcome::usage(wrong, &usage(caller), caller);
-    }
-    let input = match input(args.file.as_deref()) {
-        Ok(input) => input,
-        Err(why) => return Outcome::input(&messages::unreadable_input(&why), &usage(caller)),
-    };
-    let mut outcome = Outcome::default();
-    if args.lints() {
-        let findings = Findings::of(&input);
-        let text = findings.text();
-        if !text.is_empty() {
-            outcome.aside(&text);
+pub fn run(args: Args, caller: Caller) -> BoxFuture<'static, Outcome> {
+    Box::pin(async move {
+        if let Some(Command::Lint { file, sarif }) = &args.command {
+            return lint(file.as_deref(), sarif.as_deref(), caller);
         }
-        if let Some(path) = &args.sarif
-            && let Err(why) = findings.write_sarif(path, args.file.as_deref())
-        {
-            return Outcome::input(&why, &usage(caller));
+        if let Some(wrong) = wrong_usage(&args, caller) {
+            return Outcome::usage(wrong, &usage(caller), caller);
         }
-    }
-    match resolve(&args, caller, &input).await {
-        Ok((stdout, note)) => {
-            outcome.stdout = stdout;
-            if let Some(note) = note {
-                outcome.aside(note);
+        let input = match input(args.file.as_deref()) {
+            Ok(input) => input,
+            Err(why) => return Outcome::input(&messages::unreadable_input(&why), &usage(caller)),
+        };
+        let mut outcome = Outcome::default();
+        if args.lints() {
+            let findings = Findings::of(&input);
+            let text = findings.text();
+            if !text.is_empty() {
+                outcome.aside(&text);
+            }
+            if let Some(path) = &args.sarif
+                && let Err(why) = findings.write_sarif(path, args.file.as_deref())
+            {
+                return Outcome::input(&why, &usage(caller));
             }
         }
-        Err(error) => {
-            outcome.aside(&format!("error processing templates: {error}"));
-            outcome.code = UNRESOLVED;
+        match resolve(&args, caller, &input).await {
+            Ok((stdout, note)) => {
+                outcome.stdout = stdout;
+                if let Some(note) = note {
+                    outcome.aside(note);
+                }
+            }
+            Err(error) => {
+                outcome.aside(&format!("error processing templates: {error}"));
+                outcome.code = UNRESOLVED;
+            }
         }
-    }
-    outcome
+        outcome
+    })
 }
 
 fn lint(file: Option<&Path>, sarif: Option<&Path>, caller: Caller) -> Outcome {

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use http::{HeaderValue, Request, header};
 use kube::client::{Body, ClientBuilder};
 use kube::config::{KubeConfigOptions, Kubeconfig, KubeconfigError};
@@ -151,32 +152,39 @@ fn kubeconfig_error(error: &KubeconfigError) -> String {
 }
 
 /// Connects. Sends no request: an unreachable server shows at the first request.
-pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
-    connect_fenced(options, &Fence::default()).await
+pub fn connect(options: &ClientOptions) -> BoxFuture<'_, Result<Client, ClientError>> {
+    Box::pin(async move { connect_fenced(options, &Fence::default()).await })
 }
 
 /// Connects for a command that a person waits for: without a rate limit.
-pub async fn connect_unlimited(
-    kubeconfig: Option<&Path>,
+pub fn connect_unlimited<'a>(
+    kubeconfig: Option<&'a Path>,
     user_agent: &'static str,
-) -> Result<Client, ClientError> {
-    let options = ClientOptions {
-        kubeconfig: kubeconfig.map(Path::to_owned),
-        qps: 0.0,
-        burst: 0,
-        user_agent,
-        in_process: InProcessServers::default(),
-    };
-    connect(&options).await
+) -> BoxFuture<'a, Result<Client, ClientError>> {
+    Box::pin(async move {
+        let options = ClientOptions {
+            kubeconfig: kubeconfig.map(Path::to_owned),
+            qps: 0.0,
+            burst: 0,
+            user_agent,
+            in_process: InProcessServers::default(),
+        };
+        connect(&options).await
+    })
 }
 
 /// Like [`connect`], for the work of a leader: no request leaves once `fence` is closed.
-pub async fn connect_fenced(options: &ClientOptions, fence: &Fence) -> Result<Client, ClientError> {
-    if let Some(server) = options.in_process.client_of(options.kubeconfig.as_deref()) {
-        return Ok(in_process_client(server, options, None, fence));
-    }
-    let config = load(options.kubeconfig.as_deref()).await?;
-    build(config, options, None, fence)
+pub fn connect_fenced<'a>(
+    options: &'a ClientOptions,
+    fence: &'a Fence,
+) -> BoxFuture<'a, Result<Client, ClientError>> {
+    Box::pin(async move {
+        if let Some(server) = options.in_process.client_of(options.kubeconfig.as_deref()) {
+            return Ok(in_process_client(server, options, None, fence));
+        }
+        let config = load(options.kubeconfig.as_deref()).await?;
+        build(config, options, None, fence)
+    })
 }
 
 /// A bearer token that can be renewed under a client. It is in memory only, and nothing prints it.
@@ -207,22 +215,27 @@ impl Token {
 
 /// Connects to the same server with another identity: of this process's configuration only the address and the CA are
 /// used, never the credentials.
-pub async fn connect_as(options: &ClientOptions, token: &Token) -> Result<Client, ClientError> {
-    if let Some(server) = options.in_process.client_of(options.kubeconfig.as_deref()) {
-        return Ok(in_process_client(
-            server,
-            options,
-            Some(token.clone()),
-            &Fence::default(),
-        ));
-    }
-    let ours = load(options.kubeconfig.as_deref()).await?;
-    let mut config = Config::new(ours.cluster_url);
-    config.root_cert = ours.root_cert;
-    config.accept_invalid_certs = ours.accept_invalid_certs;
-    config.tls_server_name = ours.tls_server_name;
-    config.proxy_url = ours.proxy_url;
-    build(config, options, Some(token.clone()), &Fence::default())
+pub fn connect_as<'a>(
+    options: &'a ClientOptions,
+    token: &'a Token,
+) -> BoxFuture<'a, Result<Client, ClientError>> {
+    Box::pin(async move {
+        if let Some(server) = options.in_process.client_of(options.kubeconfig.as_deref()) {
+            return Ok(in_process_client(
+                server,
+                options,
+                Some(token.clone()),
+                &Fence::default(),
+            ));
+        }
+        let ours = load(options.kubeconfig.as_deref()).await?;
+        let mut config = Config::new(ours.cluster_url);
+        config.root_cert = ours.root_cert;
+        config.accept_invalid_certs = ours.accept_invalid_certs;
+        config.tls_server_name = ours.tls_server_name;
+        config.proxy_url = ours.proxy_url;
+        build(config, options, Some(token.clone()), &Fence::default())
+    })
 }
 
 fn build(

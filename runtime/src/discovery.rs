@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::APIResource;
 use kube::core::{ApiResource, DynamicResourceScope, GroupVersionKind};
 use kube::{Api, Client, Resource};
@@ -126,46 +127,51 @@ impl Discovery {
     /// The resource that serves a kind. A page of the API server, which lists all kinds of one group and version, is
     /// requested when it is first needed, after ten minutes again, and whenever a kind is not on it. Pages of other
     /// groups, broken ones included, are not requested.
-    pub async fn find(&self, kind: &GroupVersionKind) -> Result<ServedKind, DiscoveryError> {
-        if let Some(served) = self.cache.read().get(kind) {
-            return Ok(served.clone());
-        }
-        let page = async {
-            if kind.group.is_empty() {
-                self.client.list_core_api_resources(&kind.version).await
-            } else {
-                let version = kind.api_version();
-                self.client.list_api_group_resources(&version).await
+    pub fn find<'a>(
+        &'a self,
+        kind: &'a GroupVersionKind,
+    ) -> BoxFuture<'a, Result<ServedKind, DiscoveryError>> {
+        Box::pin(async move {
+            if let Some(served) = self.cache.read().get(kind) {
+                return Ok(served.clone());
             }
-        };
-        let late = |late| Err(kube::Error::Service(Box::new(late)));
-        let list = match tokio::time::timeout(TIMEOUT, page)
-            .await
-            .unwrap_or_else(late)
-        {
-            Ok(list) => list,
-            Err(error) if StatusReason::of(&error) == StatusReason::NotFound => {
-                return Err(DiscoveryError::UnknownVersion(kind.clone()));
+            let page = async {
+                if kind.group.is_empty() {
+                    self.client.list_core_api_resources(&kind.version).await
+                } else {
+                    let version = kind.api_version();
+                    self.client.list_api_group_resources(&version).await
+                }
+            };
+            let late = |late| Err(kube::Error::Service(Box::new(late)));
+            let list = match tokio::time::timeout(TIMEOUT, page)
+                .await
+                .unwrap_or_else(late)
+            {
+                Ok(list) => list,
+                Err(error) if StatusReason::of(&error) == StatusReason::NotFound => {
+                    return Err(DiscoveryError::UnknownVersion(kind.clone()));
+                }
+                Err(error) => {
+                    let source = Box::new(error);
+                    return Err(DiscoveryError::Unavailable {
+                        kind: kind.clone(),
+                        source,
+                    });
+                }
+            };
+            let page = kinds_of(kind, &list.resources);
+            let found = page.get(kind).cloned();
+            let mut cache = self.cache.write();
+            // The cached answer about a kind that is no longer on the page is outdated.
+            cache.kinds.remove(kind);
+            if cache.is_settled(&kind.group) {
+                let now = Instant::now();
+                let page = page.into_iter().map(|(kind, served)| (kind, (now, served)));
+                cache.kinds.extend(page);
             }
-            Err(error) => {
-                let source = Box::new(error);
-                return Err(DiscoveryError::Unavailable {
-                    kind: kind.clone(),
-                    source,
-                });
-            }
-        };
-        let page = kinds_of(kind, &list.resources);
-        let found = page.get(kind).cloned();
-        let mut cache = self.cache.write();
-        // The cached answer about a kind that is no longer on the page is outdated.
-        cache.kinds.remove(kind);
-        if cache.is_settled(&kind.group) {
-            let now = Instant::now();
-            let page = page.into_iter().map(|(kind, served)| (kind, (now, served)));
-            cache.kinds.extend(page);
-        }
-        found.ok_or_else(|| DiscoveryError::UnknownKind(kind.clone()))
+            found.ok_or_else(|| DiscoveryError::UnknownKind(kind.clone()))
+        })
     }
 
     /// Drops a kind from the cache, after the API server answered 404 for it or its CRD changed.

@@ -27,6 +27,7 @@ use std::collections::HashMap;
 use std::fmt::Display;
 use std::path::PathBuf;
 
+use futures::future::BoxFuture;
 use kube::Client;
 use parking_lot::Mutex;
 use tokio_util::sync::CancellationToken;
@@ -168,35 +169,45 @@ impl Manager {
 
     /// A client for the reconcilers: once leadership is lost, no request leaves it. Where there is no rate limit, all clients
     /// of a server are one: each has a queue of requests, which takes some KiB.
-    pub async fn client(&self, options: &ClientOptions) -> Result<Client, ManagerError> {
-        let kubeconfig = options.kubeconfig.as_deref();
-        if !options.in_process.has_unlimited(kubeconfig) {
-            return Ok(client::connect_fenced(options, &self.fence).await?);
-        }
-        let of = (options.kubeconfig.clone(), options.user_agent);
-        let known = self.unlimited.lock().get(&of).cloned();
-        if let Some(known) = known {
-            return Ok(known);
-        }
-        let client = client::connect_fenced(options, &self.fence).await?;
-        self.unlimited.lock().insert(of, client.clone());
-        Ok(client)
+    pub fn client<'a>(
+        &'a self,
+        options: &'a ClientOptions,
+    ) -> BoxFuture<'a, Result<Client, ManagerError>> {
+        Box::pin(async move {
+            let kubeconfig = options.kubeconfig.as_deref();
+            if !options.in_process.has_unlimited(kubeconfig) {
+                return Ok(client::connect_fenced(options, &self.fence).await?);
+            }
+            let of = (options.kubeconfig.clone(), options.user_agent);
+            let known = self.unlimited.lock().get(&of).cloned();
+            if let Some(known) = known {
+                return Ok(known);
+            }
+            let client = client::connect_fenced(options, &self.fence).await?;
+            self.unlimited.lock().insert(of, client.clone());
+            Ok(client)
+        })
     }
 
     /// A client for watches. Its rate limit is its own, so that no list waits behind writes, and a standby may use it.
-    pub async fn watch_client(&self, options: &ClientOptions) -> Result<Client, ManagerError> {
-        Ok(client::connect(options).await?)
+    pub fn watch_client<'a>(
+        &'a self,
+        options: &'a ClientOptions,
+    ) -> BoxFuture<'a, Result<Client, ManagerError>> {
+        Box::pin(async move { Ok(client::connect(options).await?) })
     }
 
     /// Writes informational events to one cluster. It has a client, and so a rate limit, of its own: no status waits behind
     /// an event.
-    pub async fn event_broadcaster(
-        &mut self,
-        options: &ClientOptions,
-    ) -> Result<EventBroadcaster, ManagerError> {
-        let client = self.client(options).await?;
-        let metrics = self.events.clone();
-        Ok(EventBroadcaster::start(client, metrics, &mut self.tasks))
+    pub fn event_broadcaster<'a>(
+        &'a mut self,
+        options: &'a ClientOptions,
+    ) -> BoxFuture<'a, Result<EventBroadcaster, ManagerError>> {
+        Box::pin(async move {
+            let client = self.client(options).await?;
+            let metrics = self.events.clone();
+            Ok(EventBroadcaster::start(client, metrics, &mut self.tasks))
+        })
     }
 
     /// A work queue. `controller` is its name in logs and metrics.
@@ -224,73 +235,85 @@ impl Manager {
     }
 
     /// Starts the health and the metrics server. Checks that are added later are not served.
-    pub async fn serve(&mut self, servers: ServerOptions<'_>) -> Result<(), ManagerError> {
-        let metrics = MetricsOptions {
-            address: servers.metrics,
-            secure: servers.secure_metrics,
-            tls: servers.tls,
-            reviews: ReviewClients::connect(servers.reviews).await?,
-        };
-        let (probes, registry) = (self.probes.clone(), self.metrics.clone());
-        serving::start(servers.health, probes, metrics, registry, &mut self.tasks)?;
-        Ok(())
+    pub fn serve<'a>(
+        &'a mut self,
+        servers: ServerOptions<'a>,
+    ) -> BoxFuture<'a, Result<(), ManagerError>> {
+        Box::pin(async move {
+            let metrics = MetricsOptions {
+                address: servers.metrics,
+                secure: servers.secure_metrics,
+                tls: servers.tls,
+                reviews: ReviewClients::connect(servers.reviews).await?,
+            };
+            let (probes, registry) = (self.probes.clone(), self.metrics.clone());
+            serving::start(servers.health, probes, metrics, registry, &mut self.tasks)?;
+            Ok(())
+        })
     }
 
     /// Waits until this process leads. From then on it ends when its leadership is lost.
-    pub async fn elect(&mut self, election: LeaderElection<'_>) -> Result<Role, ManagerError> {
-        let namespace = election.namespace.or_else(client::own_namespace);
-        let candidate = Election {
-            client: leader::connect(election.options, 1).await?,
-            namespace: namespace.ok_or(LeaderError::NoNamespace)?,
-            lease: election.lease,
-            timings: election.timings,
-            fence: self.fence.clone(),
-        };
-        let Some(leadership) = leader::acquire(candidate, &self.tasks.stop()).await? else {
-            return Ok(Role::Stopped);
-        };
-        self.tasks.lead(leadership);
-        Ok(Role::Leader)
+    pub fn elect<'a>(
+        &'a mut self,
+        election: LeaderElection<'a>,
+    ) -> BoxFuture<'a, Result<Role, ManagerError>> {
+        Box::pin(async move {
+            let namespace = election.namespace.or_else(client::own_namespace);
+            let candidate = Election {
+                client: leader::connect(election.options, 1).await?,
+                namespace: namespace.ok_or(LeaderError::NoNamespace)?,
+                lease: election.lease,
+                timings: election.timings,
+                fence: self.fence.clone(),
+            };
+            let Some(leadership) = leader::acquire(candidate, &self.tasks.stop()).await? else {
+                return Ok(Role::Stopped);
+            };
+            self.tasks.lead(leadership);
+            Ok(Role::Leader)
+        })
     }
 
     /// Competes for shards in the background, once no process without shards works any more. From then on this process ends when
     /// a lease of its shards is lost.
-    pub async fn elect_shards(
-        &mut self,
-        election: LeaderElection<'_>,
+    pub fn elect_shards<'a>(
+        &'a mut self,
+        election: LeaderElection<'a>,
         shards: Shards,
-    ) -> Result<Role, ManagerError> {
-        let namespace = election.namespace.or_else(client::own_namespace);
-        let namespace = namespace.ok_or(LeaderError::NoNamespace)?;
-        let client = leader::connect(election.options, shards.count).await?;
-        // A process without shards works on everything while it holds the lease of the whole.
-        let whole = Election {
-            client: client.clone(),
-            namespace: namespace.clone(),
-            lease: election.lease,
-            timings: election.timings,
-            fence: Fence::default(),
-        };
-        let Some(leadership) = leader::acquire(whole, &self.tasks.stop()).await? else {
-            return Ok(Role::Stopped);
-        };
-        leadership.release().await;
-        let candidate = ShardElection {
-            client,
-            namespace,
-            lease: election.lease,
-            count: shards.count,
-            timings: election.timings,
-            fence: self.fence.clone(),
-        };
-        let Shards {
-            ownership,
-            on_change,
-            ..
-        } = shards;
-        let run = shards::run(candidate, ownership, on_change, self.tasks.stop());
-        self.tasks.spawn("the election of shards", run);
-        Ok(Role::Leader)
+    ) -> BoxFuture<'a, Result<Role, ManagerError>> {
+        Box::pin(async move {
+            let namespace = election.namespace.or_else(client::own_namespace);
+            let namespace = namespace.ok_or(LeaderError::NoNamespace)?;
+            let client = leader::connect(election.options, shards.count).await?;
+            // A process without shards works on everything while it holds the lease of the whole.
+            let whole = Election {
+                client: client.clone(),
+                namespace: namespace.clone(),
+                lease: election.lease,
+                timings: election.timings,
+                fence: Fence::default(),
+            };
+            let Some(leadership) = leader::acquire(whole, &self.tasks.stop()).await? else {
+                return Ok(Role::Stopped);
+            };
+            leadership.release().await;
+            let candidate = ShardElection {
+                client,
+                namespace,
+                lease: election.lease,
+                count: shards.count,
+                timings: election.timings,
+                fence: self.fence.clone(),
+            };
+            let Shards {
+                ownership,
+                on_change,
+                ..
+            } = shards;
+            let run = shards::run(candidate, ownership, on_change, self.tasks.stop());
+            self.tasks.spawn("the election of shards", run);
+            Ok(Role::Leader)
+        })
     }
 
     /// Spawns the workers of a queue. They begin when `synced` ends: before the caches have synced, absence means nothing.
@@ -315,7 +338,7 @@ impl Manager {
     }
 
     /// Waits until the process is stopped or a task ends.
-    pub async fn run(self) -> Result<(), ManagerError> {
-        Ok(self.tasks.run().await?)
+    pub fn run(self) -> BoxFuture<'static, Result<(), ManagerError>> {
+        Box::pin(async move { Ok(self.tasks.run().await?) })
     }
 }

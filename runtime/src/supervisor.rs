@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::time::Duration;
 
 use futures::FutureExt as _;
+use futures::future::BoxFuture;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
@@ -86,38 +87,40 @@ impl Supervisor {
 
     /// Waits for the stop of the process or the end of a task, then ends the others. Returns at once when leadership
     /// is lost: another process leads as soon as the lease has run out.
-    pub async fn run(mut self) -> Result<(), TaskError> {
-        let outcome = tokio::select! {
-            () = self.stop.cancelled() => Ok(()),
-            error = lost(&mut self.leadership) => return Err(self.abort(error)),
-            Some(ended) = self.tasks.join_next() => match ended {
-                // A task that saw the stop before this select has ended as expected.
-                Ok((_, Ok(()))) if self.stop.is_cancelled() => Ok(()),
-                Ok((task, Ok(()))) => Err(TaskError::Task { task }),
-                Ok((task, Err(reason))) => Err(TaskError::Failed { task, reason }),
-                Err(error) => Err(TaskError::Failed { task: "a task", reason: error.to_string() }),
-            },
-        };
-        self.stop.cancel();
-        // The lease is renewed in the meantime: the tasks finish their work.
-        let finished = tokio::select! {
-            error = lost(&mut self.leadership) => return Err(self.abort(error)),
-            finished = tokio::time::timeout(GRACE, all(&mut self.tasks)) => finished.is_ok(),
-        };
-        if !finished {
-            tracing::warn!(
-                "some tasks did not end in {} s and were cut off",
-                GRACE.as_secs()
-            );
-        }
-        self.tasks.abort_all();
-        let _ = tokio::time::timeout(ABORT, all(&mut self.tasks)).await;
-        // Released only when all work has ended without an abort: an aborted request may still reach the API server,
-        // and another leader would write at the same time. In that case the lease expires.
-        if let Some(leadership) = self.leadership.take().filter(|_| finished) {
-            leadership.release().await;
-        }
-        outcome
+    pub fn run(mut self) -> BoxFuture<'static, Result<(), TaskError>> {
+        Box::pin(async move {
+            let outcome = tokio::select! {
+                () = self.stop.cancelled() => Ok(()),
+                error = lost(&mut self.leadership) => return Err(self.abort(error)),
+                Some(ended) = self.tasks.join_next() => match ended {
+                    // A task that saw the stop before this select has ended as expected.
+                    Ok((_, Ok(()))) if self.stop.is_cancelled() => Ok(()),
+                    Ok((task, Ok(()))) => Err(TaskError::Task { task }),
+                    Ok((task, Err(reason))) => Err(TaskError::Failed { task, reason }),
+                    Err(error) => Err(TaskError::Failed { task: "a task", reason: error.to_string() }),
+                },
+            };
+            self.stop.cancel();
+            // The lease is renewed in the meantime: the tasks finish their work.
+            let finished = tokio::select! {
+                error = lost(&mut self.leadership) => return Err(self.abort(error)),
+                finished = tokio::time::timeout(GRACE, all(&mut self.tasks)) => finished.is_ok(),
+            };
+            if !finished {
+                tracing::warn!(
+                    "some tasks did not end in {} s and were cut off",
+                    GRACE.as_secs()
+                );
+            }
+            self.tasks.abort_all();
+            let _ = tokio::time::timeout(ABORT, all(&mut self.tasks)).await;
+            // Released only when all work has ended without an abort: an aborted request may still reach the API server,
+            // and another leader would write at the same time. In that case the lease expires.
+            if let Some(leadership) = self.leadership.take().filter(|_| finished) {
+                leadership.release().await;
+            }
+            outcome
+        })
     }
 
     /// Aborts all tasks without waiting for them.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
@@ -20,25 +21,27 @@ pub fn annotation(value: &str) -> Patch<Value> {
 }
 
 /// Annotates the Deployment `own`. Retries as long as a retry [may succeed](may_pass); the caller sets the timeout.
-pub async fn annotate_deployment(
-    client: &Client,
-    own: &ObjectKey,
-    value: &str,
-) -> Result<(), kube::Error> {
-    let deployments: Api<Deployment> = Api::namespaced(client.clone(), &own.namespace);
-    let patch = annotation(value);
-    loop {
-        let patched = deployments
-            .patch_metadata(&own.name, &PatchParams::default(), &patch)
-            .await;
-        match patched {
-            Err(error) if may_pass(&error) => {
-                tracing::info!(deployment = %own, %error, "trying again");
-                tokio::time::sleep(RETRY).await;
+pub fn annotate_deployment<'a>(
+    client: &'a Client,
+    own: &'a ObjectKey,
+    value: &'a str,
+) -> BoxFuture<'a, Result<(), kube::Error>> {
+    Box::pin(async move {
+        let deployments: Api<Deployment> = Api::namespaced(client.clone(), &own.namespace);
+        let patch = annotation(value);
+        loop {
+            let patched = deployments
+                .patch_metadata(&own.name, &PatchParams::default(), &patch)
+                .await;
+            match patched {
+                Err(error) if may_pass(&error) => {
+                    tracing::info!(deployment = %own, %error, "trying again");
+                    tokio::time::sleep(RETRY).await;
+                }
+                other => return other.map(drop),
             }
-            other => return other.map(drop),
         }
-    }
+    })
 }
 
 /// Whether a retry may succeed: another client wrote in between, or the API server was busy.

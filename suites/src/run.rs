@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::future::BoxFuture;
 use reeve_fleet::{Constraints, ExternalData, Initial, Unbound};
 use reeve_manifests::{Input, Object, Position};
 use reeve_report::{Entry, Reason, Skip, Source, State};
@@ -46,46 +47,48 @@ pub struct Outcome {
 }
 
 /// Runs suites. The entries are in the order of the suites.
-pub async fn run_all(suites: Vec<Loaded>, options: RunOptions) -> Outcome {
-    let known: BTreeSet<PathBuf> = suites.iter().filter_map(file).collect();
-    let room = Arc::new(Semaphore::new(options.parallel.max(1)));
-    let mut running = JoinSet::new();
-    for (place, loaded) in suites.into_iter().enumerate() {
-        let room = Arc::clone(&room);
-        running.spawn(async move {
-            // The semaphore is never closed.
-            let _permit = room.acquire().await;
-            (place, Box::pin(run(&loaded, options)).await)
-        });
-    }
-    let mut outcomes = Vec::new();
-    while let Some(ended) = running.join_next().await {
-        match ended {
-            Ok(outcome) => outcomes.push(outcome),
-            Err(error) => {
-                if let Ok(panic) = error.try_into_panic() {
-                    std::panic::resume_unwind(panic);
+pub fn run_all(suites: Vec<Loaded>, options: RunOptions) -> BoxFuture<'static, Outcome> {
+    Box::pin(async move {
+        let known: BTreeSet<PathBuf> = suites.iter().filter_map(file).collect();
+        let room = Arc::new(Semaphore::new(options.parallel.max(1)));
+        let mut running = JoinSet::new();
+        for (place, loaded) in suites.into_iter().enumerate() {
+            let room = Arc::clone(&room);
+            running.spawn(async move {
+                // The semaphore is never closed.
+                let _permit = room.acquire().await;
+                (place, Box::pin(run(&loaded, options)).await)
+            });
+        }
+        let mut outcomes = Vec::new();
+        while let Some(ended) = running.join_next().await {
+            match ended {
+                Ok(outcome) => outcomes.push(outcome),
+                Err(error) => {
+                    if let Ok(panic) = error.try_into_panic() {
+                        std::panic::resume_unwind(panic);
+                    }
                 }
             }
         }
-    }
-    outcomes.sort_by_key(|(place, _)| *place);
-    let mut all = Outcome::default();
-    for (_, outcome) in outcomes {
-        all.entries.extend(outcome.entries);
-        all.notes.extend(outcome.notes);
-        all.skipped.extend(outcome.skipped);
-    }
-    // A folder of policies may hold the suites that run here, and several suites may use the same folder.
-    let runs = |skip: &Skip| {
-        Path::new(&skip.path)
-            .canonicalize()
-            .is_ok_and(|path| known.contains(&path))
-    };
-    all.skipped.retain(|skip| !runs(skip));
-    all.skipped.sort();
-    all.skipped.dedup();
-    all
+        outcomes.sort_by_key(|(place, _)| *place);
+        let mut all = Outcome::default();
+        for (_, outcome) in outcomes {
+            all.entries.extend(outcome.entries);
+            all.notes.extend(outcome.notes);
+            all.skipped.extend(outcome.skipped);
+        }
+        // A folder of policies may hold the suites that run here, and several suites may use the same folder.
+        let runs = |skip: &Skip| {
+            Path::new(&skip.path)
+                .canonicalize()
+                .is_ok_and(|path| known.contains(&path))
+        };
+        all.skipped.retain(|skip| !runs(skip));
+        all.skipped.sort();
+        all.skipped.dedup();
+        all
+    })
 }
 
 /// The file of a suite.

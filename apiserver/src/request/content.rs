@@ -3,13 +3,18 @@
 use std::time::Duration;
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use http_body::Body;
+use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use reeve_serving::{BodyError, Budget, Reservation};
 
 use super::Transport;
 use crate::identity::Identity;
 use crate::status_error::StatusError;
+
+/// The body of a request, of any client.
+pub(crate) type RequestBody = UnsyncBoxBody<Bytes, Box<dyn std::error::Error + Send + Sync>>;
 
 /// The limits of the bodies of requests.
 #[derive(Clone, Copy, Debug)]
@@ -57,16 +62,12 @@ impl BodyReader {
     }
 
     /// Reads the body of a user's request.
-    pub(crate) async fn read<B>(
+    pub(crate) async fn read(
         &self,
-        body: B,
+        body: RequestBody,
         user: &Identity,
         transport: Transport,
-    ) -> Result<Content, StatusError>
-    where
-        B: Body<Data = Bytes>,
-        B::Error: std::error::Error + Send + Sync + 'static,
-    {
+    ) -> Result<Content, StatusError> {
         let largest = self.limits.largest;
         let declared = body.size_hint();
         if declared.lower() > u64::try_from(largest).unwrap_or(u64::MAX) {
@@ -82,7 +83,9 @@ impl BodyReader {
             let reserved = reserved.ok().flatten();
             reservation = Some(reserved.ok_or_else(StatusError::too_many_requests)?);
         }
-        let collected = Limited::new(body, largest).collect().await;
+        // Boxed with its bounds: rustc 1.95 cannot prove that the whole future is Send.
+        let collecting: BoxFuture<'_, _> = Box::pin(Limited::new(body, largest).collect());
+        let collected = collecting.await;
         let bytes = collected.map_err(|error| self.unread(&*error))?.to_bytes();
         if let Some(reservation) = &mut reservation {
             reservation.shrink_to(bytes.len());
@@ -110,11 +113,7 @@ const DISCARDED: usize = 256 << 10;
 const DISCARDING: Duration = Duration::from_secs(1);
 
 /// Discards the beginning of a body.
-pub(crate) async fn discard<B>(body: B)
-where
-    B: Body<Data = Bytes>,
-{
-    let mut body = std::pin::pin!(body);
+pub(crate) async fn discard(mut body: RequestBody) {
     let reading = async {
         let mut left = DISCARDED;
         while let Some(Ok(frame)) = body.frame().await {

@@ -6,6 +6,7 @@ mod offline;
 
 use std::sync::Arc;
 
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Secret;
 use kube::Client;
@@ -106,26 +107,28 @@ pub fn evaluate(policy: &ConfigurationPolicy, objects: &Offline, options: &Optio
 
 /// Evaluates a policy on a cluster. Its `remediationAction` counts as inform: the cluster gets dry runs of updates and
 /// no writes. The policy need not be there.
-pub async fn evaluate_on(
-    policy: &ConfigurationPolicy,
+pub fn evaluate_on<'a>(
+    policy: &'a ConfigurationPolicy,
     client: Client,
-    options: &Options,
-) -> Report {
-    let policy = informing(policy);
-    let key = ObjectKey::of(&policy);
-    let watches = DependencyWatches::new(client.clone(), |_: &ObjectKey| {});
-    let kinds = KindLookup::WithoutWatches(Discovery::new(client.clone()));
-    let cluster = Live::new(watches.begin(&key), client, kinds, ReadMode::Polled);
-    let namespaces = match selector(&policy) {
-        Some(_) => namespaces(&cluster).await,
-        None => Ok(Vec::new()),
-    };
-    let keys = match key_location(&policy) {
-        Some(secret) => read_secret(&cluster, &secret).await,
-        None => None,
-    };
-    let observed = Observed { namespaces, keys };
-    report(&policy, &cluster, observed, options).await
+    options: &'a Options,
+) -> BoxFuture<'a, Report> {
+    Box::pin(async move {
+        let policy = informing(policy);
+        let key = ObjectKey::of(&policy);
+        let watches = DependencyWatches::new(client.clone(), |_: &ObjectKey| {});
+        let kinds = KindLookup::WithoutWatches(Discovery::new(client.clone()));
+        let cluster = Live::new(watches.begin(&key), client, kinds, ReadMode::Polled);
+        let namespaces = match selector(&policy) {
+            Some(_) => namespaces(&cluster).await,
+            None => Ok(Vec::new()),
+        };
+        let keys = match key_location(&policy) {
+            Some(secret) => read_secret(&cluster, &secret).await,
+            None => None,
+        };
+        let observed = Observed { namespaces, keys };
+        report(&policy, &cluster, observed, options).await
+    })
 }
 
 /// What an evaluation reads besides the objects of its templates.

@@ -12,6 +12,7 @@ mod watches;
 use std::path::Path;
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use kube::Client;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::addon_lease::AddonLease;
@@ -51,18 +52,20 @@ const OPERATOR_POLICY_CONTROLLER: &str = "operator-policy-controller";
 const LONGEST_RETRY: Duration = Duration::from_secs(10);
 
 /// Runs the controller until `stop`, or until one of its tasks fails; a sub-command until it is done.
-pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
-    match args.command {
-        Some(Command::Controller(args)) => {
-            // Boxed: what the start needs is freed when it is over.
-            let manager = Box::pin(start_controller(*args, stop)).await?;
-            Ok(manager.run().await?)
+pub fn run(args: Args, stop: CancellationToken) -> BoxFuture<'static, Result<(), Error>> {
+    Box::pin(async move {
+        match args.command {
+            Some(Command::Controller(args)) => {
+                // Boxed: what the start needs is freed when it is over.
+                let manager = Box::pin(start_controller(*args, stop)).await?;
+                Ok(manager.run().await?)
+            }
+            Some(Command::TriggerUninstall(args)) => {
+                Box::pin(trigger_uninstall::run(*args, stop)).await
+            }
+            Some(Command::Unknown(_)) | None => Err(Error::Subcommand),
         }
-        Some(Command::TriggerUninstall(args)) => {
-            Box::pin(trigger_uninstall::run(*args, stop)).await
-        }
-        Some(Command::Unknown(_)) | None => Err(Error::Subcommand),
-    }
+    })
 }
 
 /// Starts all tasks, once this process leads. A process that is stopped before reconciles nothing.

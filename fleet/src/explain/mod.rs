@@ -10,6 +10,7 @@ mod template;
 
 use std::collections::BTreeMap;
 
+use futures::future::BoxFuture;
 use kube::Client;
 use reeve_report::{Entry, Rule, State};
 
@@ -40,26 +41,41 @@ impl Fleet {
 }
 
 /// How a policy, named `name` or `namespace/name`, got its state on each cluster.
-pub async fn policy(servers: &Servers, name: &str) -> Result<Vec<Entry>, ExplainError> {
-    let observed = observe::hub(&servers.hub).await?;
-    let root = observed.root(name)?;
-    let of_policy = observe::policy(servers, &observed, root).await?;
-    Ok(policy::steps(&observed, root, &of_policy))
+pub fn policy<'a>(
+    servers: &'a Servers,
+    name: &'a str,
+) -> BoxFuture<'a, Result<Vec<Entry>, ExplainError>> {
+    Box::pin(async move {
+        let observed = observe::hub(&servers.hub).await?;
+        let root = observed.root(name)?;
+        let of_policy = observe::policy(servers, &observed, root).await?;
+        Ok(policy::steps(&observed, root, &of_policy))
+    })
 }
 
 /// What a placement, named `name` or `namespace/name`, does with each cluster.
-pub async fn placement(servers: &Servers, name: &str) -> Result<Vec<Entry>, ExplainError> {
-    let observed = observe::hub(&servers.hub).await?;
-    let placement = observed.placement(name)?;
-    Ok(placement::steps(&observed, placement))
+pub fn placement<'a>(
+    servers: &'a Servers,
+    name: &'a str,
+) -> BoxFuture<'a, Result<Vec<Entry>, ExplainError>> {
+    Box::pin(async move {
+        let observed = observe::hub(&servers.hub).await?;
+        let placement = observed.placement(name)?;
+        Ok(placement::steps(&observed, placement))
+    })
 }
 
 /// What becomes of a template, named `policy/template` or `namespace/policy/template`, or of all templates of a policy.
-pub async fn template(servers: &Servers, name: &str) -> Result<Vec<Entry>, ExplainError> {
-    let observed = observe::hub(&servers.hub).await?;
-    let (root, template) = observed.template(name)?;
-    let of_policy = observe::policy(servers, &observed, root).await?;
-    Ok(template::steps(&observed, root, template, &of_policy))
+pub fn template<'a>(
+    servers: &'a Servers,
+    name: &'a str,
+) -> BoxFuture<'a, Result<Vec<Entry>, ExplainError>> {
+    Box::pin(async move {
+        let observed = observe::hub(&servers.hub).await?;
+        let (root, template) = observed.template(name)?;
+        let of_policy = observe::policy(servers, &observed, root).await?;
+        Ok(template::steps(&observed, root, template, &of_policy))
+    })
 }
 
 /// Something that is as it has to be.

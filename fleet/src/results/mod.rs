@@ -15,6 +15,7 @@ mod tests;
 
 use std::collections::HashMap;
 
+use futures::future::BoxFuture;
 use reeve_report::{Entry, Source};
 
 use crate::start::Fleet;
@@ -45,26 +46,31 @@ impl Results {
     }
 
     /// The state of every policy on every cluster, unsorted.
-    pub async fn read(&mut self, fleet: &Fleet) -> Result<Vec<Entry>, kube::Error> {
-        // The revision is taken first: what changes while the view is read is read again.
-        let revision = Some(fleet.hub.server.revision());
-        if self.hub.revision != revision {
-            self.hub.view = hub::read(fleet).await?;
-            self.hub.revision = revision;
-        }
-        for member in &fleet.clusters {
-            let revision = Some(member.server.revision());
-            let cached = self.clusters.entry(member.name.clone()).or_default();
-            if cached.revision != revision {
-                cached.view = cluster::read(member).await?;
-                cached.revision = revision;
+    pub fn read<'a>(
+        &'a mut self,
+        fleet: &'a Fleet,
+    ) -> BoxFuture<'a, Result<Vec<Entry>, kube::Error>> {
+        Box::pin(async move {
+            // The revision is taken first: what changes while the view is read is read again.
+            let revision = Some(fleet.hub.server.revision());
+            if self.hub.revision != revision {
+                self.hub.view = hub::read(fleet).await?;
+                self.hub.revision = revision;
             }
-        }
-        let of_cluster = |name: &str| self.clusters.get(name).map(|cached| &cached.view);
-        let mut entries = entries::all(&self.hub.view, &of_cluster);
-        for entry in &mut entries {
-            entry.source = self.sources.get(&entry.subject).cloned();
-        }
-        Ok(entries)
+            for member in &fleet.clusters {
+                let revision = Some(member.server.revision());
+                let cached = self.clusters.entry(member.name.clone()).or_default();
+                if cached.revision != revision {
+                    cached.view = cluster::read(member).await?;
+                    cached.revision = revision;
+                }
+            }
+            let of_cluster = |name: &str| self.clusters.get(name).map(|cached| &cached.view);
+            let mut entries = entries::all(&self.hub.view, &of_cluster);
+            for entry in &mut entries {
+                entry.source = self.sources.get(&entry.subject).cloned();
+            }
+            Ok(entries)
+        })
     }
 }

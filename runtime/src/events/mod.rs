@@ -9,6 +9,7 @@ mod correlation;
 
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use futures::future::BoxFuture;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Event, EventSource, ObjectReference};
 use k8s_openapi::api::events::v1 as events_v1;
@@ -98,49 +99,56 @@ impl EventRecorder {
 
     /// Creates a compliance event and returns its name. It is stored when this returns: the caller must retry a
     /// failure, or the compliance would be lost.
-    pub async fn compliance(&self, event: &ComplianceEvent) -> Result<String, kube::Error> {
-        self.emit_compliance_event_at(event, unique_now()).await
+    pub fn compliance<'a>(
+        &'a self,
+        event: &'a ComplianceEvent,
+    ) -> BoxFuture<'a, Result<String, kube::Error>> {
+        Box::pin(async move { self.emit_compliance_event_at(event, unique_now()).await })
     }
 
     /// Like [`Self::compliance`], for a compliance that is also stored elsewhere with its time: readers match the two
     /// by the time. `at` comes from [`unique_now`].
-    pub async fn emit_compliance_event_at(
-        &self,
-        event: &ComplianceEvent,
+    pub fn emit_compliance_event_at<'a>(
+        &'a self,
+        event: &'a ComplianceEvent,
         at: Timestamp,
-    ) -> Result<String, kube::Error> {
-        let body = event.event(self.controller, at);
-        let namespace = event.policy.namespace.as_deref().unwrap_or_default();
-        let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
-        let created = events.create(&PostParams::default(), &body).await?;
-        Ok(created.metadata.name.unwrap_or_default())
+    ) -> BoxFuture<'a, Result<String, kube::Error>> {
+        Box::pin(async move {
+            let body = event.event(self.controller, at);
+            let namespace = event.policy.namespace.as_deref().unwrap_or_default();
+            let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
+            let created = events.create(&PostParams::default(), &body).await?;
+            Ok(created.metadata.name.unwrap_or_default())
+        })
     }
 
     /// The time of the newest compliance event about a template, if it has this message. A process that was killed
     /// between creating an event and recording it finds the event by this.
-    pub async fn already_emitted(
-        &self,
-        event: &ComplianceEvent,
-    ) -> Result<Option<Timestamp>, kube::Error> {
-        let body = event.event(self.controller, Timestamp::UNIX_EPOCH);
-        let namespace = event.policy.namespace.as_deref().unwrap_or_default();
-        let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
-        let selector = format!(
-            "involvedObject.uid={},reason={}",
-            event.policy.uid.as_deref().unwrap_or_default(),
-            body.reason.as_deref().unwrap_or_default()
-        );
-        let found = events
-            .list(&ListParams::default().fields(&selector))
-            .await?;
-        let timed = found.items.into_iter().filter_map(|event| {
-            let at = time_in_event_name(event.metadata.name.as_deref()?)?;
-            Some((at, event.message))
-        });
-        let newest = timed.max_by_key(|(at, _)| *at);
-        Ok(newest
-            .filter(|(_, message)| *message == body.message)
-            .map(|(at, _)| at))
+    pub fn already_emitted<'a>(
+        &'a self,
+        event: &'a ComplianceEvent,
+    ) -> BoxFuture<'a, Result<Option<Timestamp>, kube::Error>> {
+        Box::pin(async move {
+            let body = event.event(self.controller, Timestamp::UNIX_EPOCH);
+            let namespace = event.policy.namespace.as_deref().unwrap_or_default();
+            let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
+            let selector = format!(
+                "involvedObject.uid={},reason={}",
+                event.policy.uid.as_deref().unwrap_or_default(),
+                body.reason.as_deref().unwrap_or_default()
+            );
+            let found = events
+                .list(&ListParams::default().fields(&selector))
+                .await?;
+            let timed = found.items.into_iter().filter_map(|event| {
+                let at = time_in_event_name(event.metadata.name.as_deref()?)?;
+                Some((at, event.message))
+            });
+            let newest = timed.max_by_key(|(at, _)| *at);
+            Ok(newest
+                .filter(|(_, message)| *message == body.message)
+                .map(|(at, _)| at))
+        })
     }
 
     /// Queues an informational event, without waiting for it. Many that are alike become one: see [`SimilarEvents`].
