@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use crate::hub_guarantees::{Propagator, V1, hub, plane};
 
-const CLUSTERS: usize = 12;
+const CLUSTERS: usize = 6;
 /// Fewer than there are greedy replicas.
-const WORKERS: &str = "--replicated-policy-max-concurrency=4";
+const WORKERS: &str = "--replicated-policy-max-concurrency=2";
 
 /// An edit reaches all clusters soon although another policy makes one key after the other.
 pub(crate) async fn greedy_policy_delays_no_other() -> Result<()> {
