@@ -117,7 +117,8 @@ impl Machine {
             args.push("--clear-groups".into());
         }
         args.extend(["--inh-caps=-all", "--bounding-set=-all"].map(OsString::from));
-        args.extend(["env", "-i"].map(OsString::from));
+        // As in `Launch::start`; a container may say otherwise.
+        args.extend(["env", "-i", "GOGC=400"].map(OsString::from));
         for (name, value) in process.env {
             args.push(format!("{name}={value}").into());
         }

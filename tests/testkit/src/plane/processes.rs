@@ -133,8 +133,7 @@ fn launch(dir: &Path, plane: &str, program: &Program, role: &str, args: Vec<OsSt
             .into_iter()
             .chain(args)
             .collect(),
-        // A fifth of what they use of the processor is the collection of garbage, at Go's own setting.
-        env: vec![("GOGC".into(), "400".into())],
+        env: Vec::new(),
         home: dir.to_path_buf(),
         log: dir.join(format!("{role}.log")),
     }
