@@ -145,6 +145,14 @@ const WITH_REAL_SERVERS: [&str; 4] = [
     "reeve-testkit",
 ];
 
+/// The integration tests that take as long as the longest suites. They start first, so that none of them runs alone at the end.
+const LONGEST: [&str; 4] = [
+    "cli: commands",
+    "conformance: clients",
+    "conformance: conformance",
+    "fuzz: seeds",
+];
+
 /// Adds the tests of the modules and of the docs.
 fn add_unit_tests(selection: &Selection, built: &Built, lane: &mut Lane) {
     let programs = built
@@ -174,7 +182,12 @@ fn add_integration_tests(selection: &Selection, built: &Built, real: &mut Lane, 
         } else {
             &mut *others
         };
-        lane.jobs.push_back(job(built, program));
+        let job = job(built, program);
+        if LONGEST.contains(&job.title.as_str()) {
+            lane.jobs.push_front(job);
+        } else {
+            lane.jobs.push_back(job);
+        }
     }
 }
 
