@@ -152,8 +152,8 @@ fn kubeconfig_error(error: &KubeconfigError) -> String {
 }
 
 /// Connects. Sends no request: an unreachable server shows at the first request.
-pub fn connect(options: &ClientOptions) -> BoxFuture<'_, Result<Client, ClientError>> {
-    Box::pin(async move { connect_fenced(options, &Fence::default()).await })
+pub async fn connect(options: &ClientOptions) -> Result<Client, ClientError> {
+    connect_fenced(options, &Fence::default()).await
 }
 
 /// Connects for a command that a person waits for: without a rate limit.

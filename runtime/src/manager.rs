@@ -190,11 +190,8 @@ impl Manager {
     }
 
     /// A client for watches. Its rate limit is its own, so that no list waits behind writes, and a standby may use it.
-    pub fn watch_client<'a>(
-        &'a self,
-        options: &'a ClientOptions,
-    ) -> BoxFuture<'a, Result<Client, ManagerError>> {
-        Box::pin(async move { Ok(client::connect(options).await?) })
+    pub async fn watch_client(&self, options: &ClientOptions) -> Result<Client, ManagerError> {
+        Ok(client::connect(options).await?)
     }
 
     /// Writes informational events to one cluster. It has a client, and so a rate limit, of its own: no status waits behind
@@ -338,7 +335,7 @@ impl Manager {
     }
 
     /// Waits until the process is stopped or a task ends.
-    pub fn run(self) -> BoxFuture<'static, Result<(), ManagerError>> {
-        Box::pin(async move { Ok(self.tasks.run().await?) })
+    pub async fn run(self) -> Result<(), ManagerError> {
+        Ok(self.tasks.run().await?)
     }
 }

@@ -99,11 +99,8 @@ impl EventRecorder {
 
     /// Creates a compliance event and returns its name. It is stored when this returns: the caller must retry a
     /// failure, or the compliance would be lost.
-    pub fn compliance<'a>(
-        &'a self,
-        event: &'a ComplianceEvent,
-    ) -> BoxFuture<'a, Result<String, kube::Error>> {
-        Box::pin(async move { self.emit_compliance_event_at(event, unique_now()).await })
+    pub async fn compliance(&self, event: &ComplianceEvent) -> Result<String, kube::Error> {
+        self.emit_compliance_event_at(event, unique_now()).await
     }
 
     /// Like [`Self::compliance`], for a compliance that is also stored elsewhere with its time: readers match the two
