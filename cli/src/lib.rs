@@ -253,7 +253,7 @@ fn run(component: Component) -> Result<ExitCode> {
     // On a thread of the runtime: the user's shell sets the stack size of the main thread.
     let work = runtime.spawn(async {
         let stop = stop_on_signal()?;
-        Box::pin(start(component, stop)).await
+        start(component, stop).await
     });
     let outcome = match runtime.block_on(work) {
         Ok(ended) => ended,

@@ -5,7 +5,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock, Weak};
 use std::thread::available_parallelism;
 
-use futures::future::BoxFuture;
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::Api;
 use parking_lot::RwLock;
@@ -78,20 +77,14 @@ impl Admission {
 
     /// Answers the `AdmissionReview` of a request to a path of the [`webhook`]. The error is why it cannot be answered. The caller has a
     /// stack for the review, however deep it is; what leaves this thread is not.
-    pub fn answer<'a>(
-        &'a self,
-        path: &'a str,
-        review: Value,
-    ) -> BoxFuture<'a, Result<Answer, String>> {
-        Box::pin(async move {
-            let audit = self.0.audit.read().upgrade();
-            match audit {
-                None => Ok(Answer::default()),
-                Some(_) if path == webhook::LABEL_PATH => Ok(answer_label(&review["request"])),
-                Some(_) if is_own(&review["request"]) => Ok(Answer::default()),
-                Some(audit) => self.evaluated(audit, review).await,
-            }
-        })
+    pub async fn answer(&self, path: &str, review: Value) -> Result<Answer, String> {
+        let audit = self.0.audit.read().upgrade();
+        match audit {
+            None => Ok(Answer::default()),
+            Some(_) if path == webhook::LABEL_PATH => Ok(answer_label(&review["request"])),
+            Some(_) if is_own(&review["request"]) => Ok(Answer::default()),
+            Some(audit) => self.evaluated(audit, review).await,
+        }
     }
 
     async fn evaluated(&self, audit: Arc<Audit>, mut review: Value) -> Result<Answer, String> {

@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use futures::future::BoxFuture;
 use reeve_runtime::CancellationToken;
 use reeve_runtime::addon_lease::AddonLease;
 use reeve_runtime::client::{self, ClientOptions};
@@ -42,12 +41,10 @@ const LEASE: &str = "governance-policy-framework-addon.open-cluster-management.i
 const ADDON_LEASE: &str = "governance-policy-framework";
 
 /// Runs the add-on until `stop`, or until one of its tasks fails.
-pub fn run(args: Args, stop: CancellationToken) -> BoxFuture<'static, Result<(), Error>> {
-    Box::pin(async move {
-        // Boxed: what the start needs is freed when it is over.
-        let manager = Box::pin(start(args, stop)).await?;
-        Ok(manager.run().await?)
-    })
+pub async fn run(args: Args, stop: CancellationToken) -> Result<(), Error> {
+    // Boxed: what the start needs is freed when it is over.
+    let manager = Box::pin(start(args, stop)).await?;
+    Ok(manager.run().await?)
 }
 
 /// Starts all tasks, once this process leads. A process that is stopped before has no reconcilers.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use jiff::Timestamp;
 use kube::api::Api;
 use kube::core::PartialObjectMeta;
@@ -28,28 +27,26 @@ const REANNOTATE_AFTER: Duration = Duration::from_secs(5);
 type Metadata = PartialObjectMeta<ConfigurationPolicy>;
 
 /// Runs the command.
-pub fn run(args: UninstallArgs, stop: CancellationToken) -> BoxFuture<'static, Result<(), Error>> {
-    Box::pin(async move {
-        reeve_runtime::logging::start(&args.log).map_err(ManagerError::from)?;
-        args.check()?;
-        let options = ClientOptions {
-            kubeconfig: args.kubeconfig.clone(),
-            qps: 5.0,
-            burst: 10,
-            user_agent: "config-policy-controller",
-            in_process: InProcessServers::default(),
-        };
-        let client = client::connect(&options)
-            .await
-            .map_err(ManagerError::from)?;
-        let timeout = Duration::from_secs(u64::from(args.timeout_seconds));
-        let work = tokio::time::timeout(timeout, prepare(&client, &args));
-        let outcome = tokio::select! {
-            () = stop.cancelled() => return Err(UninstallError::Incomplete.into()),
-            outcome = work => outcome,
-        };
-        Ok(outcome.map_err(|_| UninstallError::Incomplete)??)
-    })
+pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), Error> {
+    reeve_runtime::logging::start(&args.log).map_err(ManagerError::from)?;
+    args.check()?;
+    let options = ClientOptions {
+        kubeconfig: args.kubeconfig.clone(),
+        qps: 5.0,
+        burst: 10,
+        user_agent: "config-policy-controller",
+        in_process: InProcessServers::default(),
+    };
+    let client = client::connect(&options)
+        .await
+        .map_err(ManagerError::from)?;
+    let timeout = Duration::from_secs(u64::from(args.timeout_seconds));
+    let work = tokio::time::timeout(timeout, prepare(&client, &args));
+    let outcome = tokio::select! {
+        () = stop.cancelled() => return Err(UninstallError::Incomplete.into()),
+        outcome = work => outcome,
+    };
+    Ok(outcome.map_err(|_| UninstallError::Incomplete)??)
 }
 
 async fn prepare(client: &Client, args: &UninstallArgs) -> Result<(), UninstallError> {

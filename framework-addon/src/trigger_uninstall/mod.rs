@@ -5,7 +5,6 @@ mod messages;
 
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use kube::Client;
 use kube::api::Api;
 use reeve_api::Policy;
@@ -25,30 +24,25 @@ const OBSERVE_DELAY: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(500);
 
 /// Runs the command.
-pub fn run(
-    args: UninstallArgs,
-    stop: CancellationToken,
-) -> BoxFuture<'static, Result<(), UninstallError>> {
-    Box::pin(async move {
-        reeve_runtime::logging::start(&args.log).map_err(ManagerError::from)?;
-        check(&args)?;
-        let options = ClientOptions {
-            kubeconfig: args.kubeconfig.clone(),
-            qps: 5.0,
-            burst: 10,
-            user_agent: USER_AGENT,
-            in_process: InProcessServers::default(),
-        };
-        let client = client::connect(&options)
-            .await
-            .map_err(ManagerError::from)?;
-        let timeout = Duration::from_secs(u64::from(args.timeout_seconds));
-        let work = tokio::time::timeout(timeout, prepare(&client, &args));
-        tokio::select! {
-            () = stop.cancelled() => Err(UninstallError::Incomplete),
-            result = work => result.map_err(|_| UninstallError::Incomplete)?,
-        }
-    })
+pub async fn run(args: UninstallArgs, stop: CancellationToken) -> Result<(), UninstallError> {
+    reeve_runtime::logging::start(&args.log).map_err(ManagerError::from)?;
+    check(&args)?;
+    let options = ClientOptions {
+        kubeconfig: args.kubeconfig.clone(),
+        qps: 5.0,
+        burst: 10,
+        user_agent: USER_AGENT,
+        in_process: InProcessServers::default(),
+    };
+    let client = client::connect(&options)
+        .await
+        .map_err(ManagerError::from)?;
+    let timeout = Duration::from_secs(u64::from(args.timeout_seconds));
+    let work = tokio::time::timeout(timeout, prepare(&client, &args));
+    tokio::select! {
+        () = stop.cancelled() => Err(UninstallError::Incomplete),
+        result = work => result.map_err(|_| UninstallError::Incomplete)?,
+    }
 }
 
 /// Validates the flags.

@@ -121,31 +121,29 @@ impl EventRecorder {
 
     /// The time of the newest compliance event about a template, if it has this message. A process that was killed
     /// between creating an event and recording it finds the event by this.
-    pub fn already_emitted<'a>(
-        &'a self,
-        event: &'a ComplianceEvent,
-    ) -> BoxFuture<'a, Result<Option<Timestamp>, kube::Error>> {
-        Box::pin(async move {
-            let body = event.event(self.controller, Timestamp::UNIX_EPOCH);
-            let namespace = event.policy.namespace.as_deref().unwrap_or_default();
-            let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
-            let selector = format!(
-                "involvedObject.uid={},reason={}",
-                event.policy.uid.as_deref().unwrap_or_default(),
-                body.reason.as_deref().unwrap_or_default()
-            );
-            let found = events
-                .list(&ListParams::default().fields(&selector))
-                .await?;
-            let timed = found.items.into_iter().filter_map(|event| {
-                let at = time_in_event_name(event.metadata.name.as_deref()?)?;
-                Some((at, event.message))
-            });
-            let newest = timed.max_by_key(|(at, _)| *at);
-            Ok(newest
-                .filter(|(_, message)| *message == body.message)
-                .map(|(at, _)| at))
-        })
+    pub async fn already_emitted(
+        &self,
+        event: &ComplianceEvent,
+    ) -> Result<Option<Timestamp>, kube::Error> {
+        let body = event.event(self.controller, Timestamp::UNIX_EPOCH);
+        let namespace = event.policy.namespace.as_deref().unwrap_or_default();
+        let events: Api<Event> = Api::namespaced(self.client.clone(), namespace);
+        let selector = format!(
+            "involvedObject.uid={},reason={}",
+            event.policy.uid.as_deref().unwrap_or_default(),
+            body.reason.as_deref().unwrap_or_default()
+        );
+        let found = events
+            .list(&ListParams::default().fields(&selector))
+            .await?;
+        let timed = found.items.into_iter().filter_map(|event| {
+            let at = time_in_event_name(event.metadata.name.as_deref()?)?;
+            Some((at, event.message))
+        });
+        let newest = timed.max_by_key(|(at, _)| *at);
+        Ok(newest
+            .filter(|(_, message)| *message == body.message)
+            .map(|(at, _)| at))
     }
 
     /// Queues an informational event, without waiting for it. Many that are alike become one: see [`SimilarEvents`].

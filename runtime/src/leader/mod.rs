@@ -22,7 +22,6 @@ mod watchdog;
 use std::sync::Arc;
 use std::time::Duration;
 
-use futures::future::BoxFuture;
 use kube::Client;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
@@ -103,15 +102,13 @@ pub struct Election {
 }
 
 /// A separate client for the elections of so many leases: renewals do not wait behind the controllers' requests.
-pub fn connect(options: &ClientOptions, leases: u16) -> BoxFuture<'_, Result<Client, ClientError>> {
-    Box::pin(async move {
-        let options = ClientOptions {
-            qps: QPS * f32::from(leases),
-            burst: BURST * u32::from(leases),
-            ..options.clone()
-        };
-        client::connect(&options).await
-    })
+pub async fn connect(options: &ClientOptions, leases: u16) -> Result<Client, ClientError> {
+    let options = ClientOptions {
+        qps: QPS * f32::from(leases),
+        burst: BURST * u32::from(leases),
+        ..options.clone()
+    };
+    client::connect(&options).await
 }
 
 /// Leadership, renewed in the background until it is lost, released or dropped. A lease that is only dropped expires.
@@ -123,54 +120,52 @@ pub struct Leadership {
 }
 
 /// Waits until this process leads. `None` if `stop` came first. Errors of the API server are retried.
-pub fn acquire(
+pub async fn acquire(
     election: Election,
     stop: &CancellationToken,
-) -> BoxFuture<'_, Result<Option<Leadership>, LeaderError>> {
-    Box::pin(async move {
-        let Election {
-            client,
-            namespace,
-            lease,
-            timings,
-            fence,
-        } = election;
-        let identity = identity().map_err(LeaderError::Identity)?;
-        let lease: Arc<str> = lease.into();
-        let lock = ApiLock::new(client, &namespace, Arc::clone(&lease));
-        metrics::leads(&lease, false);
-        let watched = fence.clone();
-        tracing::info!(%lease, namespace, identity, "waiting to become the leader");
-        let mut candidate = Candidate::new(lock, identity, timings, fence, Ambient::real());
-        tokio::select! {
-            () = stop.cancelled() => {
-                // A claim may have been in flight.
-                within_timeout(&lease, candidate.release()).await;
-                return Ok(None);
-            }
-            () = campaign(&mut candidate, &lease) => {}
+) -> Result<Option<Leadership>, LeaderError> {
+    let Election {
+        client,
+        namespace,
+        lease,
+        timings,
+        fence,
+    } = election;
+    let identity = identity().map_err(LeaderError::Identity)?;
+    let lease: Arc<str> = lease.into();
+    let lock = ApiLock::new(client, &namespace, Arc::clone(&lease));
+    metrics::leads(&lease, false);
+    let watched = fence.clone();
+    tracing::info!(%lease, namespace, identity, "waiting to become the leader");
+    let mut candidate = Candidate::new(lock, identity, timings, fence, Ambient::real());
+    tokio::select! {
+        () = stop.cancelled() => {
+            // A claim may have been in flight.
+            within_timeout(&lease, candidate.release()).await;
+            return Ok(None);
         }
-        let watchdog = Watchdog::start(Arc::clone(&lease), watched);
-        let watchdog = watchdog.map_err(|source| LeaderError::Watchdog {
-            lease: Arc::clone(&lease),
-            source,
-        })?;
-        metrics::leads(&lease, true);
-        tracing::info!(%lease, "leading");
-        let (release, released) = oneshot::channel();
-        let renewed = Arc::clone(&lease);
-        let renewal = tokio::spawn(async move {
-            let outcome = lead(candidate, Arc::clone(&renewed), timings, released).await;
-            metrics::leads(&renewed, false);
-            outcome
-        });
-        Ok(Some(Leadership {
-            lease,
-            renewal: AbortOnDropHandle::new(renewal),
-            release: Some(release),
-            _watchdog: Some(watchdog),
-        }))
-    })
+        () = campaign(&mut candidate, &lease) => {}
+    }
+    let watchdog = Watchdog::start(Arc::clone(&lease), watched);
+    let watchdog = watchdog.map_err(|source| LeaderError::Watchdog {
+        lease: Arc::clone(&lease),
+        source,
+    })?;
+    metrics::leads(&lease, true);
+    tracing::info!(%lease, "leading");
+    let (release, released) = oneshot::channel();
+    let renewed = Arc::clone(&lease);
+    let renewal = tokio::spawn(async move {
+        let outcome = lead(candidate, Arc::clone(&renewed), timings, released).await;
+        metrics::leads(&renewed, false);
+        outcome
+    });
+    Ok(Some(Leadership {
+        lease,
+        renewal: AbortOnDropHandle::new(renewal),
+        release: Some(release),
+        _watchdog: Some(watchdog),
+    }))
 }
 
 impl Leadership {
