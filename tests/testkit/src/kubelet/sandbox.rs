@@ -11,7 +11,7 @@ use k8s_openapi::api::core::v1::{Container, Pod};
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-use crate::child::Launch;
+use crate::child::{GOGC, Launch};
 
 /// Where `reeve-pod` puts the Pod's folder inside.
 const INSIDE: &str = "/run/reeve-pod";
@@ -118,7 +118,8 @@ impl Machine {
         }
         args.extend(["--inh-caps=-all", "--bounding-set=-all"].map(OsString::from));
         // As in `Launch::start`; a container may say otherwise.
-        args.extend(["env", "-i", "GOGC=400"].map(OsString::from));
+        args.extend(["env", "-i"].map(OsString::from));
+        args.push(format!("{}={}", GOGC.0, GOGC.1).into());
         for (name, value) in process.env {
             args.push(format!("{name}={value}").into());
         }
