@@ -50,13 +50,13 @@ pub struct Outcome {
 pub fn run_all(suites: Vec<Loaded>, options: RunOptions) -> BoxFuture<'static, Outcome> {
     Box::pin(async move {
         let known: BTreeSet<PathBuf> = suites.iter().filter_map(file).collect();
-        let room = Arc::new(Semaphore::new(options.parallel.max(1)));
+        let slots = Arc::new(Semaphore::new(options.parallel.max(1)));
         let mut running = JoinSet::new();
         for (place, loaded) in suites.into_iter().enumerate() {
-            let room = Arc::clone(&room);
+            let slots = Arc::clone(&slots);
             running.spawn(async move {
                 // The semaphore is never closed.
-                let _permit = room.acquire().await;
+                let _permit = slots.acquire().await;
                 (place, Box::pin(run(&loaded, options)).await)
             });
         }
